@@ -1,0 +1,1 @@
+"""What an enforcement point imports: it speaks the wire and checks numbers, and needs neither graph nor policy engine."""

@@ -1,0 +1,1 @@
+"""The decision point: decide, coordinate, govern, and give evidence."""
