@@ -1,0 +1,1 @@
+"""Values and laws of the authority graph; pure, standard library only."""

@@ -1,0 +1,211 @@
+"""Changes: the rows of the ledger, their one spelling and the hash chain over it (evidence.md 3, rules.md 11).
+
+A *revision* is one applied command. Its rows are ordered by `seq`; row 0 is always the `command` itself (who, what
+for, under which request id), and the rows after it are what the command changed. A row is written once, as canonical
+JSON, and every digest runs over these very bytes: nobody has to encode it again to verify it.
+
+Canonical here is RFC 8785 for the values that may occur: objects with sorted keys, strings, whole numbers, booleans,
+null and lists. Floats are refused, as their notation differs between languages.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from remit_graph.errors import ChainBroken, ModelError
+from remit_graph.model.instant import Instant
+
+SCHEMA: Final = 1
+"""The newest row schema this program writes and understands."""
+
+GENESIS: Final = "0" * 64
+"""The hash before the first row."""
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One thing a command changed: `kind` is `<noun>.<verb>`, `body` its members."""
+
+    kind: str
+    body: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Command:
+    """One decided command, ready to be appended as one revision.
+
+    Attributes:
+        action: What was asked: `GRAPH_APPLY`, `GRANT`, `ACQUIRE` …
+        actor: The principal that asked, or `system`.
+        at: The instant it was decided at, microseconds UTC.
+        changes: What it changes, in order; may be empty only for a recorded refusal.
+        request_id: Digest of (caller, Idempotency-Key); None where the command is idempotent by content.
+        fingerprint: Digest of the request's body, compared when the request id is repeated.
+        result: What a repeat of the request id is answered with, canonical JSON.
+        reason: Free text of the actor.
+    """
+
+    action: str
+    actor: str
+    at: Instant
+    changes: tuple[Change, ...]
+    request_id: str | None = None
+    fingerprint: str | None = None
+    result: str | None = None
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """A stored row.
+
+    Attributes:
+        revision: Of the command.
+        seq: Place within the revision, 0 is the command.
+        body: The canonical JSON text, as written.
+        hash: SHA-256 over the previous row's hash and this body, lower-case hex.
+    """
+
+    revision: int
+    seq: int
+    body: str
+    hash: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """One revision as read back.
+
+    Attributes:
+        revision: Its number.
+        at: Instant of the command, never before the last entry's.
+        action: What was asked.
+        actor: Who asked.
+        changes: Without the command's own row.
+        hash: Hash of its last row.
+        schema: Highest schema among its rows.
+        request_id: Digest, or None.
+        reason: Free text, or None.
+    """
+
+    revision: int
+    at: Instant
+    action: str
+    actor: str
+    changes: tuple[Change, ...]
+    hash: str
+    schema: int = SCHEMA
+    request_id: str | None = None
+    reason: str | None = None
+
+
+def canonical(value: object) -> str:
+    """Write `value` as canonical JSON.
+
+    Raises:
+        ModelError: it holds a float, a lone surrogate or a key that is no string.
+    """
+    _refuse_floats(value)
+    text = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise ModelError("a text holds a lone surrogate") from error
+    return text
+
+
+def _refuse_floats(value: object) -> None:
+    if isinstance(value, float):
+        raise ModelError(f"`{value}` is not a whole number: the ledger holds none other")
+    if isinstance(value, Mapping):
+        for key, each in value.items():
+            if not isinstance(key, str):
+                raise ModelError(f"`{key}` is a key but no string")
+            _refuse_floats(each)
+    elif isinstance(value, list | tuple):
+        for each in value:
+            _refuse_floats(each)
+
+
+def digest(text: str) -> str:
+    """SHA-256 of a text, lower-case hex."""
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def digest_parts(parts: Iterable[str]) -> str:
+    """Digest of several parts, each preceded by its length, so that no two lists of parts collide."""
+    sha = hashlib.sha256()
+    for part in parts:
+        data = part.encode()
+        sha.update(len(data).to_bytes(8, "big"))
+        sha.update(data)
+    return sha.hexdigest()
+
+
+def link(previous: str, body: str) -> str:
+    """Return the hash of a row whose predecessor's is `previous`."""
+    return hashlib.sha256(bytes.fromhex(previous) + body.encode()).hexdigest()
+
+
+def rows_of(command: Command, *, revision: int, previous: str, schema: int = SCHEMA) -> list[Row]:
+    """Spell a command as the rows of `revision`, chained to `previous`."""
+    head: dict[str, Any] = {"kind": "command", "action": command.action, "actor": command.actor}
+    for name in ("request_id", "fingerprint", "reason"):
+        if getattr(command, name) is not None:
+            head[name] = getattr(command, name)
+    bodies = [head, *({"kind": change.kind, "body": change.body} for change in command.changes)]
+    rows: list[Row] = []
+    for seq, members in enumerate(bodies):
+        body = canonical({"revision": revision, "seq": seq, "at": command.at, "schema": schema, **members})
+        previous = link(previous, body)
+        rows.append(Row(revision=revision, seq=seq, body=body, hash=previous))
+    return rows
+
+
+def entry_of(rows: Sequence[Row]) -> Entry:
+    """Read the rows of one revision back.
+
+    Raises:
+        ModelError: they are not the complete, ordered rows of one revision.
+    """
+    documents = [json.loads(row.body) for row in rows]
+    head = documents[0] if documents else {}
+    ordered = [row.seq for row in rows] == list(range(len(rows)))
+    if not rows or not ordered or head.get("kind") != "command" or len({row.revision for row in rows}) != 1:
+        raise ModelError("these are not the rows of one whole revision")
+    return Entry(
+        revision=rows[0].revision,
+        at=head["at"],
+        action=head["action"],
+        actor=head["actor"],
+        changes=tuple(Change(each["kind"], each["body"]) for each in documents[1:]),
+        hash=rows[-1].hash,
+        schema=max(each["schema"] for each in documents),
+        request_id=head.get("request_id"),
+        reason=head.get("reason"),
+    )
+
+
+def verify_rows(rows: Iterable[Row], *, previous: str) -> str:
+    """Check that each row follows the one before it, and return the last hash.
+
+    Raises:
+        ChainBroken: at the first row whose hash does not fit; `facts` hold revision, seq, expected and stored.
+    """
+    for row in rows:
+        expected = link(previous, row.body)
+        if expected != row.hash:
+            raise ChainBroken(
+                f"the hash chain breaks at revision {row.revision}, row {row.seq}",
+                revision=row.revision,
+                seq=row.seq,
+                expected=expected,
+                stored=row.hash,
+                previous=previous,
+            )
+        previous = row.hash
+    return previous
