@@ -1,0 +1,37 @@
+"""What every suite shares: real servers, the report at the end, the profiles of Hypothesis, the grouping of tests."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+from hypothesis import settings
+
+pytest_plugins = ["tests.support.services", "tests.support.report"]
+
+# A marker says what a test needs; the fixture that brings it implies the marker.
+MARKER_OF_FIXTURE = {
+    "neo4j_of_this_run": "neo4j",
+    "opa_of_this_run": "opa",
+    "start_opa": "opa",
+    "start_gateway": "gateways",
+}
+
+# In CI the examples are the same in every run; elsewhere they are new ones, and a failure prints how to repeat it.
+settings.register_profile("ci", derandomize=True, deadline=None, print_blob=True)
+settings.register_profile("here", deadline=None, print_blob=True)
+settings.load_profile("ci" if os.environ.get("CI") else "here")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark tests by the servers they use, and keep those of Neo4j and of chaos together on one worker.
+
+    Neo4j Community has one database, so tests that use it follow each other; the fixture empties it between them.
+    """
+    for item in items:
+        for fixture in getattr(item, "fixturenames", ()):
+            if marker := MARKER_OF_FIXTURE.get(fixture):
+                item.add_marker(marker)
+        if item.get_closest_marker("neo4j") or item.get_closest_marker("chaos"):
+            item.add_marker(pytest.mark.xdist_group("neo4j"))
