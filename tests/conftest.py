@@ -24,11 +24,15 @@ settings.load_profile("ci" if os.environ.get("CI") else "here")
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark tests by the servers they use, and keep those of Neo4j and of chaos together on one worker.
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Mark tests by the servers they use, keep those of Neo4j and of chaos on one worker, and leave endurance out.
 
     Neo4j Community has one database, so tests that use it follow each other; the fixture empties it between them.
     """
+    if "soak" not in config.option.markexpr:
+        endurance = [item for item in items if item.get_closest_marker("soak")]
+        config.hook.pytest_deselected(items=endurance)
+        items[:] = [item for item in items if item not in endurance]
     for item in items:
         for fixture in getattr(item, "fixturenames", ()):
             if marker := MARKER_OF_FIXTURE.get(fixture):

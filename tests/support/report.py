@@ -7,13 +7,12 @@ the tests renews only their part; `./run features` prints them.
 from __future__ import annotations
 
 import json
+import os
 from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import pytest
-
-from tests.support.services import services_required
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -23,15 +22,21 @@ FEATURES: Final = ROOT / ".cache" / "features.json"
 _ROWS: Final = "feature"
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add `--require-services`; the variable means the same, and is not handed on to the programs under test."""
+    asked = os.environ.pop("REMIT_REQUIRE_SERVICES", "") not in {"", "0"}
+    parser.addoption("--require-services", action="store_true", default=asked, help="a skipped test is a failed test")
+
+
 def pytest_configure(config: pytest.Config) -> None:
     """Collect in the process that reports; workers of xdist hand their reports to it."""
     if not hasattr(config, "workerinput"):
         config.pluginmanager.register(_Report(), "remit-report")
 
 
-def pytest_report_header() -> str:
+def pytest_report_header(config: pytest.Config) -> str:
     """Say whether skips are allowed."""
-    return f"services: {'required, a skip is a failure' if services_required() else 'taken if here'}"
+    return f"services: {'required, a skip is a failure' if config.option.require_services else 'taken if here'}"
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:
@@ -41,24 +46,26 @@ def pytest_itemcollected(item: pytest.Item) -> None:
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """Turn a skip into a failure where services are required, whatever its reason."""
     report = yield
-    _judge(report)
+    _judge(report, item.config)
     return report
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_make_collect_report() -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+def pytest_make_collect_report(
+    collector: pytest.Collector,
+) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
     """Do the same for a module that skips itself."""
     report = yield
-    _judge(report)
+    _judge(report, collector.config)
     return report
 
 
-def _judge(report: pytest.TestReport | pytest.CollectReport) -> None:
-    if services_required() and report.skipped and not hasattr(report, "wasxfail"):
-        report.longrepr = f"skipped, which REMIT_REQUIRE_SERVICES forbids: {_reason(report)}"
+def _judge(report: pytest.TestReport | pytest.CollectReport, config: pytest.Config) -> None:
+    if config.option.require_services and report.skipped and not hasattr(report, "wasxfail"):
+        report.longrepr = f"skipped, but services are required: {_reason(report)}"
         report.outcome = "failed"
 
 

@@ -1,13 +1,13 @@
 """Fixtures for real servers. Each server is started once per run, when the first test asks for it.
 
-Missing programs skip the test with one line that says how to get them; with `REMIT_REQUIRE_SERVICES=1` they fail it.
+Missing programs skip the test with one line that says how to get them. Where services are required, `report.py` turns
+the skip into a failure.
 
 A test that has `neo4j_server` or `opa_server` gets it running and empty, whatever the test before did to it.
 """
 
 from __future__ import annotations
 
-import os
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
@@ -28,21 +28,14 @@ if TYPE_CHECKING:
 Found = TypeVar("Found")
 
 
-def services_required() -> bool:
-    """Tell whether a skipped test counts as a failed one in this run."""
-    return os.environ.get("REMIT_REQUIRE_SERVICES", "") not in {"", "0"}
-
-
 def require_service(look: Callable[[], Found]) -> Found:
-    """Return what `look` finds, or end the test: skipped, or failed where services are required.
+    """Return what `look` finds, or skip the test with what is missing.
 
     For programs without a fixture of their own: `require_service(lambda: program("chromium"))`.
     """
     try:
         return look()
     except programs.Missing as missing:
-        if services_required():
-            pytest.fail(str(missing), pytrace=False)
         pytest.skip(str(missing))
 
 
