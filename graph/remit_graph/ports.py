@@ -13,13 +13,15 @@ What it does not do: check the laws of the model. It appends what it is given (r
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
-from datetime import timedelta
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from remit_graph.model.change import Command, Entry, Row
-from remit_graph.model.instant import Instant
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Sequence
+    from datetime import timedelta
+
+    from remit_graph.model.change import Command, Entry, Row
+    from remit_graph.model.instant import Instant
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,7 +96,7 @@ class Ledger(Protocol):
         Raises:
             HeadMoved: the head is elsewhere; nothing was appended.
             RequestReused: a request id of the batch is stored already; `facts` hold `request_id`; nothing was appended.
-            ConstraintBroken: the store refused a row; `facts` hold `index` of the command if known; nothing was appended.
+            ConstraintBroken: the store refused a row; `facts` hold `index` of the command if known.
             OutcomeUnknown: ask `result` for the request ids, or `head`.
             LedgerUnavailable: nothing was appended.
             ModelError: an `at` goes back, or is further ahead of the store's clock than its bound.
@@ -105,8 +107,8 @@ class Ledger(Protocol):
         """Return up to `limit` whole revisions after `after`, in order."""
         ...
 
-    async def watch(self, after: int, timeout: timedelta) -> Sequence[Entry]:
-        """Wait until revisions after `after` exist and return them, or nothing after `timeout`."""
+    async def watch(self, after: int, within: timedelta) -> Sequence[Entry]:
+        """Wait until revisions after `after` exist and return them, or nothing when `within` is over."""
         ...
 
     def rows(self, after: int = 0) -> AsyncIterator[Row]:

@@ -14,10 +14,12 @@ import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from remit_graph.errors import ChainBroken, ModelError
-from remit_graph.model.instant import Instant
+
+if TYPE_CHECKING:
+    from remit_graph.model.instant import Instant
 
 SCHEMA: Final = 1
 """The newest row schema this program writes and understands."""

@@ -19,6 +19,7 @@ Scales = Mapping[str, tuple[str, ...]]
 """Scale name to its values, lowest first; policy data, `remit.config.scales`."""
 
 OPERATORS: Final = ("equals", "in", "at_most", "at_least", "equals_attribute")
+_MEMBERS: Final = 2
 ROOTS: Final = frozenset({"context", "subject", "resource", "action", "incident"})
 
 
@@ -86,7 +87,9 @@ class Condition:
         if (self.attribute, self.operator) != (other.attribute, other.operator):
             return False
         if self.operator == "in":
-            return isinstance(self.value, tuple) and isinstance(other.value, tuple) and set(self.value) <= set(other.value)
+            return (
+                isinstance(self.value, tuple) and isinstance(other.value, tuple) and set(self.value) <= set(other.value)
+            )
         if self.operator in ("at_most", "at_least"):
             mine, theirs = rank(self.attribute, self.value, scales), rank(self.attribute, other.value, scales)
             if mine is None or theirs is None:
@@ -119,12 +122,14 @@ def parse_condition(record: object) -> Condition:
         ModelError: not that shape, an unknown root of the path, or a value that is not a scalar (or a list for `in`).
             An unknown *operator* is kept: the edge then covers nothing (`condition_unknown`).
     """
-    if not isinstance(record, Mapping) or len(record) != 2 or not isinstance(record.get("attribute"), str):
+    if not isinstance(record, Mapping) or len(record) != _MEMBERS or not isinstance(record.get("attribute"), str):
         raise ModelError(f"`{record}` is not a condition: write {{attribute: risk, at_most: MEDIUM}}")
     attribute = str(record["attribute"])
     root, dot, _ = attribute.partition(".")
     if not attribute or (dot and root not in ROOTS):
-        raise ModelError(f"`{attribute}` is not an attribute path: it begins with one of {sorted(ROOTS)}, or has no dot")
+        raise ModelError(
+            f"`{attribute}` is not an attribute path: it begins with one of {sorted(ROOTS)}, or has no dot"
+        )
     operator = next(str(key) for key in record if key != "attribute")
     value = record[operator]
     if isinstance(value, list | tuple):

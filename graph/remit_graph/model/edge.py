@@ -6,16 +6,20 @@ table here, so that a shape the model forbids is refused when it is made and ign
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import Any, Final
+from sys import intern
+from typing import TYPE_CHECKING, Any, Final
 
 from remit_graph.errors import ModelError
-from remit_graph.model.instant import Instant
 from remit_graph.model.key import check_name, parse_key, parse_selector
 from remit_graph.model.principal import KINDS, check_principal_id
-from remit_graph.model.scope import OPEN, Scope, parse_scope
+from remit_graph.model.scope import OPEN, Scope, check_scope, parse_scope
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from remit_graph.model.instant import Instant
 
 
 class EdgeType(StrEnum):
@@ -48,7 +52,9 @@ GRANT_CLASS: Final = {
 
 ROOT_GRANTS: Final = frozenset({EdgeType.OWNS, *GRANT_CLASS})
 MEMBERSHIPS: Final = frozenset({EdgeType.ACTS_AS, EdgeType.MEMBER_OF})
-AUTHORITY: Final = frozenset({*ROOT_GRANTS, EdgeType.DELEGATES, EdgeType.MAY_DELEGATE, EdgeType.MAY_PREEMPT, EdgeType.MAY_REVOKE})
+AUTHORITY: Final = frozenset(
+    {*ROOT_GRANTS, EdgeType.DELEGATES, EdgeType.MAY_DELEGATE, EdgeType.MAY_PREEMPT, EdgeType.MAY_REVOKE}
+)
 RESOURCE_EDGES: Final = frozenset({EdgeType.MUST_COORDINATE_WITH, EdgeType.AFFECTS, EdgeType.PART_OF})
 TO_SELECTOR: Final = ROOT_GRANTS
 
@@ -66,7 +72,10 @@ ENDS: Final[Mapping[EdgeType, tuple[frozenset[str], frozenset[str]]]] = {
     EdgeType.MUST_COORDINATE_WITH: (frozenset({"resource"}), frozenset({"resource"})),
     EdgeType.AFFECTS: (frozenset({"resource"}), frozenset({"resource"})),
     EdgeType.PART_OF: (frozenset({"resource"}), frozenset({"resource"})),
-    EdgeType.ACTS_AS: (frozenset({"instance", "human", "service"}), frozenset({"role", "agent_type", "controller", "organization", "team"})),
+    EdgeType.ACTS_AS: (
+        frozenset({"instance", "human", "service"}),
+        frozenset({"role", "agent_type", "controller", "organization", "team"}),
+    ),
     EdgeType.MEMBER_OF: (_ANY, frozenset({"team", "organization"})),
     EdgeType.REPORTS_TO: (_ANY, _ANY),
 }
@@ -123,7 +132,9 @@ class Edge:
 
     def is_live(self, at: Instant) -> bool:
         """Whether `at` lies in the half-open window."""
-        return (self.valid_from is None or self.valid_from <= at) and (self.valid_until is None or at < self.valid_until)
+        return (self.valid_from is None or self.valid_from <= at) and (
+            self.valid_until is None or at < self.valid_until
+        )
 
     def ended(self, *, revision: int, at: Instant, cause: str) -> Edge:
         """Return this version as history."""
@@ -161,20 +172,20 @@ def parse_edge(record: Mapping[str, Any], *, revision_from: int = 0) -> Edge:
         ModelError: an unknown type or a member of the wrong shape. Ends are checked by `check_ends`, since a stored
             edge of a forbidden shape must be readable in order to be reported.
     """
-    name = record.get("edge")
+    name = str(record.get("edge"))
     if name not in EdgeType.__members__:
         raise ModelError(f"`{name}` is no kind of edge; known are {', '.join(EdgeType)}")
     return Edge(
         edge_id=check_name(record["edge_id"]),
         version=_whole(record, "version", 1) or 1,
         edge=EdgeType(name),
-        from_=record["from"],
-        to=record["to"],
-        scope=parse_scope(record.get("scope")),
+        from_=intern(record["from"]),
+        to=intern(record["to"]),
+        scope=_shared(parse_scope(record["scope"])) if record.get("scope") else OPEN,
         valid_from=_whole(record, "valid_from"),
         valid_until=_whole(record, "valid_until"),
         epoch=_whole(record, "epoch", 0) or 0,
-        issuer=record.get("issuer", ""),
+        issuer=intern(record.get("issuer", "")),
         max_depth=_whole(record, "max_depth"),
         ownership_epoch=_whole(record, "ownership_epoch"),
         rests_on=tuple(sorted((each["edge_id"], each["ownership_epoch"]) for each in record.get("rests_on", ()))),
@@ -184,6 +195,17 @@ def parse_edge(record: Mapping[str, Any], *, revision_from: int = 0) -> Edge:
         domains=tuple(sorted(record["domains"])) if record.get("domains") is not None else None,
         revision_from=revision_from,
     )
+
+
+_SCOPES: dict[Scope, Scope] = {}
+_SCOPES_KEPT: Final = 100_000
+
+
+def _shared(scope: Scope) -> Scope:
+    """Return an equal scope that other edges hold too: a million edges must fit in memory (model.md 9)."""
+    if len(_SCOPES) > _SCOPES_KEPT:
+        _SCOPES.clear()
+    return _SCOPES.setdefault(scope, scope)
 
 
 def _whole(record: Mapping[str, Any], name: str, default: int | None = None) -> int | None:
@@ -208,8 +230,9 @@ def check_ends(edge: Edge) -> None:
         raise ModelError(f"`{edge.edge_id}`: `valid_from` is not before `valid_until`")
     if edge.max_depth is not None and edge.max_depth < 0:
         raise ModelError(f"`{edge.edge_id}`: `max_depth` is 0 or more")
-    if edge.scope.unknown:
-        raise ModelError(f"`{edge.edge_id}`: `{edge.scope.unknown[0]}` is no dimension of a scope", code="condition_unknown")
+    check_scope(edge.scope)
+    for selector in edge.except_:
+        parse_selector(selector)
 
 
 def _check_end(edge: Edge, side: str, value: str, kinds: frozenset[str]) -> None:
@@ -218,4 +241,5 @@ def _check_end(edge: Edge, side: str, value: str, kinds: frozenset[str]) -> None
         return
     kind = check_principal_id(value).partition(":")[0]
     if kind not in kinds:
-        raise ModelError(f"`{edge.edge_id}`: {edge.edge} {side} a {kind} (`{value}`) is not allowed; allowed: {', '.join(sorted(kinds))}")
+        allowed = ", ".join(sorted(kinds))
+        raise ModelError(f"`{edge.edge_id}`: {edge.edge} {side} a {kind} (`{value}`) is refused; allowed: {allowed}")

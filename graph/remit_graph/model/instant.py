@@ -58,6 +58,6 @@ def from_datetime(value: datetime) -> Instant:
 def format_instant(instant: Instant) -> str:
     """Write an instant as RFC 3339 in UTC, with a fraction only where there is one."""
     moment = _EPOCH + timedelta(microseconds=instant)
-    text = moment.strftime("%Y-%m-%dT%H:%M:%S") if moment.year >= 1000 else moment.isoformat()[:19]
+    text = moment.isoformat()[:19]
     fraction = f"{instant % SECOND:06d}".rstrip("0")
     return f"{text}.{fraction}Z" if fraction else f"{text}Z"

@@ -1,4 +1,4 @@
-"""Resource keys: segments joined by `:`, and selectors that stand for many of them.
+r"""Resource keys: segments joined by `:`, and selectors that stand for many of them.
 
 Rules kept here (model.md 2, rules.md 8):
 
@@ -14,11 +14,13 @@ Whether a key belongs to a registered type is asked in `registry`, not here.
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterable
 from functools import lru_cache
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from remit_graph.errors import ModelError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 Segments = tuple[str, ...]
 
@@ -68,6 +70,12 @@ def parse_selector(text: str) -> Segments:
     return _parse(text, wildcards=True)
 
 
+@lru_cache(maxsize=65_536)
+def segments_of(text: str) -> Segments:
+    """Split without checking: for comparing what is stored, where a malformed selector covers nothing."""
+    return tuple(text.split(":"))
+
+
 def _parse(text: str, *, wildcards: bool) -> Segments:
     if not isinstance(text, str):
         raise _malformed(text, "it is not a string")
@@ -111,8 +119,8 @@ def covers(selector: Segments, segments: Segments) -> bool:
 
 def covers_any(selector: str, keys: Iterable[str]) -> bool:
     """Say whether `selector` covers one of `keys`, which are a resource and its ancestors."""
-    wanted = parse_selector(selector)
-    return any(covers(wanted, parse_key(key)) for key in keys)
+    wanted = segments_of(selector)
+    return any(covers(wanted, segments_of(key)) for key in keys)
 
 
 def contains(outer: str, inner: str) -> bool:
@@ -120,7 +128,7 @@ def contains(outer: str, inner: str) -> bool:
 
     PART_OF is left out on purpose: attenuation must not change with the graph.
     """
-    wide, narrow = parse_selector(outer), parse_selector(inner)
+    wide, narrow = segments_of(outer), segments_of(inner)
     if len(wide) > len(narrow):
         return False
     return all(mine in (WILDCARD, theirs) for mine, theirs in zip(wide, narrow, strict=False))
@@ -128,5 +136,5 @@ def contains(outer: str, inner: str) -> bool:
 
 def overlap(left: str, right: str) -> bool:
     """Say whether some key could lie under both selectors, by segments."""
-    pairs = zip(parse_selector(left), parse_selector(right), strict=False)
+    pairs = zip(segments_of(left), segments_of(right), strict=False)
     return all(WILDCARD in (mine, theirs) or mine == theirs for mine, theirs in pairs)

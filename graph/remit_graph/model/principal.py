@@ -15,6 +15,7 @@ HOLDER_KINDS: Final = frozenset({"instance", "human", "service"})
 """Kinds that can hold a lease: something that runs or lives, never a role (coordination.md 2)."""
 
 _SPIFFE: Final = re.compile(r"spiffe://[a-z0-9._-]{1,255}(/[A-Za-z0-9._-]+)+\Z", re.ASCII)
+_SPIFFE_BYTES: Final = 2048
 _IDENTITY: Final = re.compile(r"(spiffe://|x509:spiffe://|jwt:[^#\s]+#\S+\Z|key:[A-Za-z0-9._-]+\Z)", re.ASCII)
 
 
@@ -99,9 +100,11 @@ def check_principal_id(value: object) -> str:
 def check_identity(value: object) -> str:
     """Return `value` if it is a verified identity's name: SPIFFE id, `jwt:<issuer>#<subject>`, `x509:` or `key:`."""
     if not isinstance(value, str) or not _IDENTITY.match(value):
-        raise ModelError(f"`{value}` is not an identity: use spiffe://…, jwt:<issuer>#<subject>, x509:spiffe://… or key:<name>")
+        raise ModelError(
+            f"`{value}` is not an identity: use spiffe://…, jwt:<issuer>#<subject>, x509:spiffe://… or key:<name>"
+        )
     spiffe = value.removeprefix("x509:")
-    if spiffe.startswith("spiffe://") and (not _SPIFFE.match(spiffe) or len(spiffe) > 2048 or _dotted(spiffe)):
+    if spiffe.startswith("spiffe://") and (not _SPIFFE.match(spiffe) or len(spiffe) > _SPIFFE_BYTES or _dotted(spiffe)):
         # SPIFFE-ID, section 2: lower-case trust domain, no port, query, fragment or dot segments.
         raise ModelError(f"`{value}` is not a SPIFFE id of a workload: spiffe://<trust-domain>/<path>")
     return value
@@ -120,7 +123,9 @@ def check_attributes(value: object, owner: str) -> dict[str, Any]:
     if not isinstance(value, Mapping):
         raise ModelError(f"`{owner}`: attributes are a mapping")
     for name, each in value.items():
-        plain = isinstance(each, str | int) or (isinstance(each, list | tuple) and all(isinstance(one, str) for one in each))
+        plain = isinstance(each, str | int) or (
+            isinstance(each, list | tuple) and all(isinstance(one, str) for one in each)
+        )
         if not isinstance(name, str) or not plain:
             raise ModelError(f"`{owner}`: attribute `{name}` is a string, whole number, boolean or list of strings")
     return {name: list(each) if isinstance(each, tuple) else each for name, each in sorted(value.items())}

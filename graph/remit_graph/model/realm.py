@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from remit_graph.errors import ModelError
 from remit_graph.model.key import WILDCARD, check_name
 from remit_graph.model.principal import KINDS, check_identity, check_principal_id
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 MAX_DELEGATION_DEPTH: Final = 5
 """Delegations in one chain where the world does not say (model.md 5)."""
 
 MAX_CHAIN_HOPS: Final = 16
 """Edges in one chain, memberships included (model.md 5)."""
+
+MAX_BOUND: Final = 64
+"""What a world may raise either bound to: beyond it a search is no longer cheap."""
 
 DEFAULT_DIMENSIONS: Final = ("environment", "resource_type", "site")
 PROTOCOLS: Final = ("authzen", "caddy", "envoy", "haproxy", "nginx", "traefik")
@@ -73,8 +78,8 @@ def parse_realm(record: Mapping[str, Any]) -> Realm:
         raise ModelError("subject types map one to one to kinds of principals")
     bounds = {name: record.get(name, default) for name, default in _BOUNDS.items()}
     for name, value in bounds.items():
-        if type(value) is not int or not 1 <= value <= 64:
-            raise ModelError(f"`{name}` is a whole number from 1 to 64, not `{value}`")
+        if type(value) is not int or not 1 <= value <= MAX_BOUND:
+            raise ModelError(f"`{name}` is a whole number from 1 to {MAX_BOUND}, not `{value}`")
     return Realm(
         name=check_name(record["name"]),
         root=tuple(sorted(check_principal_id(each) for each in record.get("root") or ())),
@@ -144,11 +149,14 @@ def parse_enforcement_point(record: Mapping[str, Any]) -> EnforcementPoint:
     """
     for member in record:
         if member not in _POINT_MEMBERS:
-            raise ModelError(f"enforcement point `{record.get('id')}` has no member `{member}`; known are {', '.join(sorted(_POINT_MEMBERS))}")
+            known = ", ".join(sorted(_POINT_MEMBERS))
+            raise ModelError(f"enforcement point `{record.get('id')}` has no member `{member}`; known are {known}")
     identifier = check_name(record["id"])
     for name, allowed in (("visibility", VISIBILITIES), ("protocol", PROTOCOLS), ("response", RESPONSES)):
         if record.get(name, allowed[0]) not in allowed:
-            raise ModelError(f"enforcement point `{identifier}`: {name} `{record[name]}` is none of {', '.join(allowed)}")
+            raise ModelError(
+                f"enforcement point `{identifier}`: {name} `{record[name]}` is none of {', '.join(allowed)}"
+            )
     for each in record.get("speaks_for") or ():
         if not isinstance(each, str) or each.count(":") < 1 or each.partition(":")[0] not in (*KINDS, WILDCARD):
             raise ModelError(f"enforcement point `{identifier}`: `{each}` in speaks_for is not <kind>:<name or *>")

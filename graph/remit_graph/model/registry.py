@@ -5,14 +5,17 @@ Callers never invent keys: what no registered type or alias matches is unknown (
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from remit_graph.errors import ModelError
 from remit_graph.model.key import Segments, parse_key
-from remit_graph.model.resource_type import ResourceType
 from remit_graph.model.template import Template, parse_template
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from remit_graph.model.resource_type import ResourceType
 
 KEY_TYPE: Final = "key"
 """The AuthZEN type under which a full key is accepted."""
@@ -55,7 +58,10 @@ class Registry:
         if sorted(source.names) != sorted(target.names):
             raise ModelError(f"alias `{source.text}` and its target `{target.text}` have different placeholders")
         if self.type_of(tuple(part if isinstance(part, str) else "x" for part in target.parts)) is None:
-            raise ModelError(f"alias `{source.text}` points at `{target.text}`, which no resource type names", code="unknown_resource")
+            raise ModelError(
+                f"alias `{source.text}` points at `{target.text}`, which no resource type names",
+                code="unknown_resource",
+            )
         self._alias_by_head.setdefault(str(source.parts[0]), []).append((source, target))
 
     def _refuse_ties(self) -> None:
@@ -64,7 +70,8 @@ class Registry:
                 for other in group[index + 1 :]:
                     if one.key.ties_with(other.key):
                         raise ModelError(
-                            f"resource types `{one.name}` and `{other.name}` tie: `{one.key.text}` and `{other.key.text}` match the same keys"
+                            f"resource types `{one.name}` and `{other.name}` tie: "
+                            f"`{one.key.text}` and `{other.key.text}` match the same keys"
                         )
 
     def type_of(self, segments: Segments) -> ResourceType | None:
@@ -116,7 +123,9 @@ class Registry:
         actual = self.type_of(parse_key(key))
         if actual is not declared:
             other = "no type" if actual is None else f"type `{actual.name}`"
-            raise ModelError(f"`{key}` belongs to {other}, not to `{type_name}`", code="malformed_resource_key", key=key)
+            raise ModelError(
+                f"`{key}` belongs to {other}, not to `{type_name}`", code="malformed_resource_key", key=key
+            )
         return Resolved(key, declared)
 
     def _resolve_alias_type(self, type_name: str, identifier: str) -> Resolved | None:

@@ -90,7 +90,12 @@ class ResourceType:
 
     def record(self) -> dict[str, Any]:
         """Return the form of world files and the ledger."""
-        record: dict[str, Any] = {"name": self.name, "key": self.key.text, "concurrency": str(self.concurrency), "lock_rank": self.lock_rank}
+        record: dict[str, Any] = {
+            "name": self.name,
+            "key": self.key.text,
+            "concurrency": str(self.concurrency),
+            "lock_rank": self.lock_rank,
+        }
         if self.acquisition != "FIFO":
             record["acquisition"] = self.acquisition
         if self.escalate_at is not None:
@@ -102,7 +107,9 @@ class ResourceType:
         return record
 
 
-_TYPE_MEMBERS: Final = frozenset({"name", "key", "concurrency", "lock_rank", "acquisition", "escalate_at", "stored", "fields"})
+_TYPE_MEMBERS: Final = frozenset(
+    {"name", "key", "concurrency", "lock_rank", "acquisition", "escalate_at", "stored", "fields"}
+)
 _FIELD_MEMBERS: Final = frozenset({"domain", "merge", "managed", "independent", "concurrency"})
 
 
@@ -114,7 +121,9 @@ def parse_resource_type(record: Mapping[str, Any]) -> ResourceType:
     """
     name = record["name"]
     _refuse_unknown(record, _TYPE_MEMBERS, f"resource type `{name}`")
-    concurrency = _choice(record.get("concurrency", "NON_CONCURRENT"), Concurrency, f"resource type `{name}`: concurrency")
+    concurrency = _choice(
+        record.get("concurrency", "NON_CONCURRENT"), Concurrency, f"resource type `{name}`: concurrency"
+    )
     acquisition = record.get("acquisition", "FIFO")
     if acquisition not in ACQUISITIONS:
         raise ModelError(f"resource type `{name}`: acquisition `{acquisition}` is none of {', '.join(ACQUISITIONS)}")
@@ -183,7 +192,12 @@ class Action:
 
     def record(self) -> dict[str, Any]:
         """Return the form of world files and the ledger."""
-        record: dict[str, Any] = {"name": self.name, "class": self.class_, "risk": self.risk, "reversible": self.reversible}
+        record: dict[str, Any] = {
+            "name": self.name,
+            "class": self.class_,
+            "risk": self.risk,
+            "reversible": self.reversible,
+        }
         if self.fields:
             record["fields"] = list(self.fields)
         for name in ("domain", "sequence"):
@@ -194,7 +208,9 @@ class Action:
         return record
 
 
-_ACTION_MEMBERS: Final = frozenset({"name", "class", "fields", "domain", "risk", "reversible", "sequence", "concurrency"})
+_ACTION_MEMBERS: Final = frozenset(
+    {"name", "class", "fields", "domain", "risk", "reversible", "sequence", "concurrency"}
+)
 
 
 def parse_action(record: Mapping[str, Any]) -> Action:
@@ -221,7 +237,7 @@ def parse_action(record: Mapping[str, Any]) -> Action:
 
 
 def _choice(value: object, kind: type[Concurrency], where: str) -> Concurrency:
-    if value not in kind.__members__:
+    if not isinstance(value, str) or value not in kind.__members__:
         raise ModelError(f"{where} `{value}` is none of {', '.join(kind)}")
     return kind(value)
 

@@ -16,9 +16,9 @@ from dataclasses import dataclass
 from typing import Final, Protocol
 
 from remit_graph.errors import ModelError
-from remit_graph.model.condition import Condition, Scales, Truth, parse_condition
+from remit_graph.model.condition import OPERATORS, Condition, Scales, Truth, parse_condition
 from remit_graph.model.key import contains as selector_contains
-from remit_graph.model.key import covers_any, parse_selector
+from remit_graph.model.key import parse_selector
 
 Names = tuple[str, ...]
 DIMENSIONS: Final = ("actions", "resources", "fields", "where", "conditions")
@@ -29,18 +29,23 @@ class Target(Protocol):
 
     Attributes:
         action: The action's name.
-        keys: The resource's key and its ancestors' keys.
         fields: The touched fields; empty means the whole resource.
     """
 
     @property
-    def action(self) -> str: ...
+    def action(self) -> str:
+        """The action's name."""
+
     @property
-    def keys(self) -> Names: ...
-    @property
-    def fields(self) -> Names: ...
+    def fields(self) -> Names:
+        """The touched fields."""
+
+    def under(self, selector: str) -> bool:
+        """Say whether `selector` covers the resource or one of its ancestors."""
+
     def dimension(self, name: str) -> str | None:
         """Return the value of a declared dimension, or None where it is missing or disputed."""
+
     def attribute(self, path: str) -> object:
         """Return an attribute by its path, or None where it is missing."""
 
@@ -95,7 +100,7 @@ class Scope:
             return False
         if self.resources is None:
             return True
-        return all(any(covers_any(each, target.keys) for each in group) for group in self.resources)
+        return all(any(target.under(each) for each in group) for group in self.resources)
 
     def _where_covers(self, target: Target) -> bool:
         return all(target.dimension(name) in values for name, values in self.where)
@@ -129,13 +134,15 @@ class Scope:
             _outside(outside, name, values, theirs.get(name))
         for condition in self.conditions:
             if not any(each.implies(condition, scales) for each in other.conditions):
-                outside.setdefault("conditions", []).append(f"{condition.attribute} {condition.operator} {condition.value}")
+                outside.setdefault("conditions", []).append(
+                    f"{condition.attribute} {condition.operator} {condition.value}"
+                )
         return outside
 
     def _resources_outside(self, other: Scope) -> list[str]:
         offending: list[str] = []
         for group in self.resources or ():
-            candidates = [_not_inside(group, theirs) for theirs in other.resources or ()]
+            candidates: list[list[str]] = [_not_inside(group, theirs) for theirs in other.resources or ()]
             if not candidates:
                 offending.append("*")
             elif all(candidates):
@@ -184,7 +191,7 @@ class Scope:
             record["where"] = {name: list(values) for name, values in self.where}
         if self.conditions:
             record["conditions"] = [condition.record() for condition in self.conditions]
-        record.update({name: True for name in self.unknown})
+        record.update(dict.fromkeys(self.unknown, True))
         return record
 
 
@@ -233,15 +240,21 @@ def reduce_groups(groups: Iterable[Names]) -> tuple[Names, ...]:
 
 def _reduce(group: Names) -> Names:
     unique = sorted(set(group))
-    return tuple(each for each in unique if not any(other != each and selector_contains(other, each) for other in unique))
+    return tuple(
+        each for each in unique if not any(other != each and selector_contains(other, each) for other in unique)
+    )
 
 
 def _strongest(conditions: Iterable[Condition], scales: Scales) -> tuple[Condition, ...]:
-    unique = sorted(set(conditions), key=lambda each: (each.attribute, each.operator, str(each.value), repr(each.value)))
+    unique = sorted(
+        set(conditions), key=lambda each: (each.attribute, each.operator, str(each.value), repr(each.value))
+    )
     kept = [
         each
         for each in unique
-        if not any(other != each and other.implies(each, scales) and not each.implies(other, scales) for other in unique)
+        if not any(
+            other != each and other.implies(each, scales) and not each.implies(other, scales) for other in unique
+        )
     ]
     return tuple(kept)
 
@@ -250,8 +263,9 @@ def parse_scope(record: object) -> Scope:
     """Read a scope from its world-file form.
 
     Raises:
-        ModelError: a member of the wrong type, or a malformed selector. A *key* that is no dimension is kept in
-            `unknown`: stored edges that hold one cover nothing; who makes edges refuses it.
+        ModelError: a member of the wrong type. A key that is no dimension is kept in `unknown`, and a malformed
+            selector is kept as it is: a stored edge that holds one covers nothing there. `check_scope` refuses both
+            when an edge is made.
     """
     if record is None:
         return OPEN
@@ -273,6 +287,28 @@ def parse_scope(record: object) -> Scope:
     )
 
 
+def check_scope(scope: Scope) -> Scope:
+    """Return a scope that may be given to a new edge.
+
+    Raises:
+        ModelError: an unknown dimension (`condition_unknown`) or operator, or a malformed selector.
+    """
+    if scope.unknown:
+        raise ModelError(
+            f"`{scope.unknown[0]}` is no dimension of a scope; known are {', '.join(DIMENSIONS)}",
+            code="condition_unknown",
+        )
+    for condition in scope.conditions:
+        if condition.operator not in OPERATORS:
+            raise ModelError(
+                f"`{condition.operator}` is no operator; known are {', '.join(OPERATORS)}", code="condition_unknown"
+            )
+    for group in scope.resources or ():
+        for selector in group:
+            parse_selector(selector)
+    return scope
+
+
 def _optional(record: Mapping[object, object], name: str) -> Names | None:
     return _names(record[name], name) if name in record else None
 
@@ -281,12 +317,10 @@ def _parse_resources(record: Mapping[object, object]) -> tuple[Names, ...] | Non
     if "resources" not in record:
         return None
     value = record["resources"]
-    nested = isinstance(value, list | tuple) and bool(value) and all(isinstance(each, list | tuple) for each in value)
-    groups = [_names(each, "resources") for each in value] if nested else [_names(value, "resources")]  # type: ignore[union-attr]
-    for group in groups:
-        for each in group:
-            parse_selector(each)
-    return reduce_groups(groups)
+    items = value if isinstance(value, list | tuple) else ()
+    if items and all(isinstance(each, list | tuple) for each in items):
+        return reduce_groups(_names(each, "resources") for each in items)
+    return reduce_groups([_names(value, "resources")])
 
 
 def _names(value: object, name: str) -> Names:

@@ -53,7 +53,9 @@ class Template:
         values: list[str] = []
         for index, part in enumerate(self.parts):
             if isinstance(part, tuple):
-                values.extend(segments[index:] if self.open_ended and index == len(self.parts) - 1 else [segments[index]])
+                values.extend(
+                    segments[index:] if self.open_ended and index == len(self.parts) - 1 else [segments[index]]
+                )
             elif part != segments[index]:
                 return None
         return tuple(values)
@@ -92,7 +94,7 @@ class Template:
         return all(isinstance(a, tuple) or isinstance(b, tuple) or a == b for a, b in pairs)
 
 
-def parse_template(text: str) -> Template:
+def parse_template(text: object) -> Template:
     """Read a template.
 
     Raises:

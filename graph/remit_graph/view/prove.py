@@ -1,0 +1,116 @@
+"""The chains that could carry a request: the search with every check that prunes it.
+
+What is left out here cannot hold in Rego either: the same laws are applied there to what is handed over, and a
+differential test keeps both equal. Ownership, required trust and capabilities are judged by the policy alone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from remit_graph.model.edge import GRANT_CLASS, MEMBERSHIPS, Edge, EdgeType
+from remit_graph.view.chains import Found, Rules, current_memberships, search
+from remit_graph.view.ownership import issuer_standing
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from remit_graph.model.condition import Scales
+    from remit_graph.view.state import View
+    from remit_graph.view.target import Target
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Restriction:
+    """What narrows a search, never what widens it (rules.md 3).
+
+    Attributes:
+        on_behalf_of: Only chains whose root this principal holds.
+        proof: Only the chain with these authority edges, root first.
+    """
+
+    on_behalf_of: str | None = None
+    proof: tuple[str, ...] | None = None
+
+
+UNRESTRICTED = Restriction()
+
+
+@dataclass(slots=True)
+class Prover:
+    """One request's search; makes nothing that outlives it.
+
+    Attributes:
+        view: The graph.
+        target: What is asked for.
+        covering: Selectors in use that cover the target.
+        scales: Ordered scales of the policy data.
+        restriction: What narrows the search.
+    """
+
+    view: View
+    target: Target
+    covering: Sequence[str]
+    scales: Scales
+    restriction: Restriction = UNRESTRICTED
+    _holds: dict[str, bool] = field(default_factory=dict)
+
+    def find(self) -> Found:
+        """Return the candidates, shortest first."""
+        proof = self.restriction.proof
+        found = search(self.target.subject.id, self._rules())
+        if proof is not None:
+            found.chains = [each for each in found.chains if tuple(hop.edge_id for hop in each.hops) == proof]
+        return found
+
+    def _rules(self) -> Rules:
+        realm = self.view.realm
+        return Rules(
+            usable=self.usable,
+            roots=self._roots,
+            incoming=lambda principal: self.view.incoming(EdgeType.DELEGATES, principal),
+            memberships=current_memberships(self.view),
+            max_depth=realm.max_delegation_depth,
+            max_edges=realm.max_chain_hops,
+        )
+
+    def usable(self, edge: Edge, below: int) -> bool:
+        """Say whether an edge could stand in a chain with `below` delegations after it."""
+        if edge.max_depth is not None and edge.max_depth < below and edge.edge not in MEMBERSHIPS:
+            return False
+        known = self._holds.get(edge.edge_id)
+        if known is None:
+            known = self._holds[edge.edge_id] = self._check(edge)
+        return known
+
+    def _check(self, edge: Edge) -> bool:
+        proof = self.restriction.proof
+        if proof is not None and edge.edge not in MEMBERSHIPS and edge.edge_id not in proof:
+            return False
+        if not edge.is_live(self.target.at) or edge.epoch < self.view.minimum_epoch(
+            edge, writes=self.target.spec.writes
+        ):
+            return False
+        if not self.view.alive(edge.from_):
+            return False
+        if edge.edge not in (GRANT_CLASS.keys() | {EdgeType.OWNS}) and not self.view.alive(edge.to):
+            return False
+        return edge.edge in MEMBERSHIPS or edge.scope.covers(self.target, self.scales)
+
+    def _roots(self, principal: str, below: int) -> Iterator[Edge]:
+        wanted = self.restriction.on_behalf_of
+        if wanted is not None and wanted != principal:
+            return
+        held = self.view.grants.get(principal)
+        for selector in self.covering if held else ():
+            for edge in held.get(selector, {}).values():  # type: ignore[union-attr]
+                if self._root_holds(edge) and self.usable(edge, below):
+                    yield edge
+
+    def _root_holds(self, edge: Edge) -> bool:
+        if GRANT_CLASS.get(edge.edge, self.target.spec.class_) != self.target.spec.class_:
+            return False
+        if any(self.target.under(each) for each in edge.except_):
+            return False
+        return issuer_standing(self.view, edge, self.target.at) != "none"
