@@ -146,7 +146,7 @@ class Scope:
             if not candidates:
                 offending.append("*")
             elif all(candidates):
-                offending.extend(min(candidates, key=len))
+                offending.extend(sorted(candidates, key=len)[0])
         return sorted(set(offending))
 
     def narrow(self, other: Scope, scales: Scales) -> Scope:
