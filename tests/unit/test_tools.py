@@ -101,3 +101,20 @@ def test_every_locked_package_has_hashes_and_names_no_index(lock: str) -> None:
 
     assert [package for package in packages if "==" not in package or "--hash=sha256:" not in package] == []
     assert "://" not in text
+
+
+def test_tests_of_one_group_share_a_worker(tmp_path: Path) -> None:
+    """Tests of Neo4j stay together; pytest 9.2 with pytest-xdist 3.8 spread them, which started two servers."""
+    (tmp_path / "pytest.ini").write_text("[pytest]\n")
+    (tmp_path / "test_group.py").write_text(
+        "import os, pathlib, pytest\n"
+        "@pytest.mark.xdist_group('one')\n"
+        "@pytest.mark.parametrize('turn', range(6))\n"
+        "def test_where(turn):\n"
+        "    pathlib.Path(os.environ['PYTEST_XDIST_WORKER']).touch()\n"
+    )
+    command = [sys.executable, "-m", "pytest", "--numprocesses=2", "--dist=loadgroup", "-q"]
+
+    subprocess.run(command, cwd=tmp_path, check=True, capture_output=True)
+
+    assert len(list(tmp_path.glob("gw*"))) == 1
