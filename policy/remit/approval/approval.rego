@@ -1,0 +1,59 @@
+# METADATA
+# title: approval
+# description: |
+#   did enough others approve this, as it is now? An approval speaks of authority and intent when it was given and freezes
+#   nothing (S117). Rows of policy data and of the site are added up: the largest quorum counts.
+# scope: package
+package remit.approval
+
+import data.remit.demand
+import data.remit.site
+
+# METADATA
+# description: true if the question is asked of this request
+# scope: document
+asked if input.action.class in {"write", "reconcile"}
+
+# METADATA
+# description: the rows that demand an approval of this request
+# scope: document
+demanded contains {"rule": row.rule, "quorum": row.quorum, "mode": row.mode} if {
+	asked
+	some row in data.remit.config.required_approvals
+	demand.matches(row, demand.facts)
+}
+
+demanded contains row if {
+	asked
+	some row in site.required_approvals
+}
+
+# METADATA
+# description: why approval refuses
+# scope: document
+reasons contains "approval_required" if {
+	some row in demanded
+	not _given(row)
+}
+
+reasons contains "approval_stale" if {
+	asked
+	input.approval.current != true
+}
+
+# An approver cannot approve their own request, and the subject does not count towards a quorum.
+reasons contains "self_approval" if {
+	input.action.class == "approve"
+	input.request.context.requester == input.subject.principal
+}
+
+_given(row) if {
+	input.approval.current == true
+	count(_others) >= max([row.quorum, input.approval.quorum, 1])
+	object.get(input.approval, "mode", "per_call") in _modes[row.mode]
+}
+
+_others := {approver | some approver in input.approval.approvers} - {input.subject.principal}
+
+# An approval of a whole run does not cover an action that is approved call by call (S119).
+_modes := {"per_call": {"per_call"}, "per_run": {"per_call", "per_run"}}

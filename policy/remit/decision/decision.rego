@@ -1,0 +1,141 @@
+# METADATA
+# title: decision
+# description: |
+#   the decision document: what was found by every question, and what the caller should do next (rules.md 7)
+# scope: package
+package remit.decision
+
+import data.remit.approval
+import data.remit.capability
+import data.remit.conflict
+import data.remit.coordination
+import data.remit.identity
+import data.remit.obligation
+import data.remit.ownership
+import data.remit.preemption
+import data.remit.proof
+import data.remit.request
+import data.remit.shortfall
+import data.remit.site
+import data.remit.version
+
+# METADATA
+# description: the decision that is published; whatever keeps it from being made denies
+# scope: document
+# entrypoint: true
+default decision := {
+	"effect": "deny",
+	"outcome": "deny",
+	"reasons": ["result_undefined"],
+	"determining": [],
+	"conflicts": [],
+	"obligations": [],
+	"approvals": [],
+	"site": [],
+	"policy_errors": [],
+	"policy_revision": "",
+}
+
+decision := {
+	"effect": effect,
+	"outcome": outcome,
+	"reasons": reasons,
+	"determining": proof.determining,
+	"conflicts": sort(conflict.found),
+	"obligations": obligations,
+	"approvals": approvals,
+	"site": sort(site.denials),
+	"policy_errors": sort(site.errors),
+	"policy_revision": data.remit.revision.policy_revision,
+}
+
+# METADATA
+# description: every failing question, by its code
+# scope: document
+findings := ((request.reasons | identity.reasons) | ((shortfall.reasons | ownership.reasons) | (capability.reasons | approval.reasons))) | (((coordination.reasons | conflict.reasons) | (preemption.reasons | version.reasons)) | site.reasons)
+
+# METADATA
+# description: the codes in the order of the questions, which is that of the table of reasons
+# scope: document
+default reasons := []
+
+reasons := [entry.code | some entry in data.remit.reasons.codes; entry.code in findings] if count(findings) > 0
+
+# METADATA
+# description: permit is the narrow exception
+# scope: document
+default effect := "deny"
+
+effect := "permit" if outcome in {"execute", "acquire", "preempt"}
+
+# METADATA
+# description: what to do next; the first in the order of outcomes that any finding asks for
+# scope: document
+default outcome := "deny"
+
+outcome := "execute" if {
+	proof.found
+	count(findings) == 0
+}
+
+outcome := asked_for[0] if {
+	proof.found
+	count(findings) > 0
+}
+
+# METADATA
+# description: outcomes from the one that ends everything to the one that is closest to a permit (rules.md 7)
+# scope: rule
+order := [
+	"deny",
+	"reject",
+	"escalate",
+	"review_required",
+	"hold",
+	"ordered",
+	"merge_required",
+	"rebase",
+	"serialize",
+	"wait",
+	"preempt",
+	"acquire",
+]
+
+# METADATA
+# description: the outcomes that findings ask for, in that order
+# scope: rule
+asked_for := [candidate | some candidate in order; candidate in _outcomes]
+
+_outcomes contains entry.outcome if {
+	some entry in data.remit.reasons.codes
+	entry.code in (findings - _lifted)
+}
+
+_outcomes contains conflict_found.result if {
+	some conflict_found in conflict.found
+	not preemption.allowed
+}
+
+_outcomes contains "reject" if conflict.unwritable
+
+_outcomes contains "preempt" if preemption.allowed
+
+# A code that the table does not know asks for the end.
+_outcomes contains "deny" if count(findings - {entry.code | some entry in data.remit.reasons.codes}) > 0
+
+# Whoever may take over need not wait; that it is busy stays a reason.
+default _lifted := set()
+
+_lifted := {"resource_busy", "resource_coordinated", "follower"} if preemption.allowed
+
+# METADATA
+# description: what a permit demands; a refusal demands nothing
+# scope: document
+default obligations := []
+
+obligations := sort(obligation.required) if effect == "permit"
+
+# METADATA
+# description: the approvals this request needs, given or not
+# scope: rule
+approvals := sort(approval.demanded)

@@ -1,0 +1,47 @@
+# METADATA
+# title: obligation
+# description: |
+#   what a permit demands of the enforcement point, which refuses what it does not know (S123). The site may add to it.
+# scope: package
+package remit.obligation
+
+import data.remit.coordination
+import data.remit.proof
+import data.remit.site
+import data.remit.version
+
+# METADATA
+# description: the obligations of a permit, each `{id, type, properties}`
+# scope: document
+required contains {
+	"id": "restrict_fields",
+	"type": "restrict_fields",
+	"properties": {"fields": input.request.fields},
+} if {
+	input.request.fields != []
+}
+
+# Checked atomically at the resource, since the state can change after the answer.
+required contains {
+	"id": "precondition",
+	"type": "precondition",
+	"properties": {"expected_version": version.expected},
+} if {
+	coordination.writes
+}
+
+required contains {"id": "record", "type": "record", "properties": {"before": true}} if {
+	input.action.record_required == true
+}
+
+required contains {"id": "record", "type": "record", "properties": {"before": true}} if {
+	input.action.class in data.remit.config.record_required
+}
+
+# A break-glass grant always carries the duty to look at its use afterwards (rules.md 5).
+required contains {"id": "review", "type": "review", "properties": {"edge_ids": used}} if {
+	used := [hop.edge_id | some hop in proof.fitting.hops; hop.break_glass == true]
+	used != []
+}
+
+required contains duty if some duty in site.obligations

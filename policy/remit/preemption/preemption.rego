@@ -1,0 +1,91 @@
+# METADATA
+# title: preemption
+# description: |
+#   may this operation take over from those that hold leases? A live MAY_PREEMPT edge covers each holder, the governed
+#   priority is strictly higher than each of theirs, and no cooldown applies (coordination.md 4). Being human is no priority.
+# scope: package
+package remit.preemption
+
+import data.remit.authority
+import data.remit.conflict
+import data.remit.scope
+
+# METADATA
+# description: leases in the way that could be taken
+# scope: document
+contested contains lease if {
+	some obstacle in conflict.found
+	obstacle.result in _takeable
+	some lease in input.coordination.overlapping
+	lease.lease_id == obstacle.lease_id
+}
+
+# METADATA
+# description: true if this operation may take over from all that stand in its way; from all or from none (rules.md 10)
+# scope: document
+allowed if {
+	count(contested) > 0
+	every obstacle in conflict.found {
+		obstacle.result in _takeable
+	}
+	input.coordination.overlapping_cut == false
+	count(_reluctances) == 0
+}
+
+_takeable := {"serialize", "wait", "follower"}
+
+# METADATA
+# description: why a takeover that was asked for is refused
+# scope: document
+reasons contains code if {
+	input.request.context.preempt == true
+	count(contested) > 0
+	some code in _reluctances
+}
+
+_reluctances contains "preemption_not_authorized" if {
+	some lease in contested
+	not _yields(lease)
+}
+
+_reluctances contains "priority_not_higher" if {
+	some lease in contested
+	not input.coordination.priority > lease.priority
+}
+
+_reluctances contains "preemption_cooldown" if {
+	not object.get(input.coordination, "cooldown_until", 0) <= input.request.at
+}
+
+_yields(lease) if {
+	some edge in lease.preempt_edges
+	_live(edge)
+	scope.covers(edge.scope, _held(lease))
+}
+
+# Where the facts hold no edges, they say themselves whether one covers the holder.
+_yields(lease) if {
+	not lease.preempt_edges
+	lease.preemptible == true
+}
+
+_live(edge) if {
+	edge.disabled == false
+	edge.epoch >= edge.minimum_epoch
+	edge.valid_from <= input.request.at
+	_before(input.request.at, edge.valid_until)
+}
+
+_before(_, bound) if bound == null
+
+_before(at, bound) if {
+	is_number(bound)
+	at < bound
+}
+
+# The scope of the edge is compared with the key that is held and with the action of the request (rules.md 10).
+_held(lease) := object.union(authority.asked, {
+	"keys": object.get(lease, "ancestors", authority.asked.keys),
+	"paths": [split(key, ":") | some key in object.get(lease, "ancestors", authority.asked.keys)],
+	"fields": lease.fields,
+})

@@ -1,0 +1,44 @@
+# METADATA
+# title: proof
+# description: |
+#   the one chain a permit rests on: it alone covers the request, is compatible with every owner, and is the chain of a
+#   presented capability (rules.md 3). Of several the first counts; the candidates come in a fixed order.
+# scope: package
+package remit.proof
+
+import data.remit.authority
+import data.remit.capability
+import data.remit.chain
+import data.remit.ownership
+
+# METADATA
+# description: the first candidate that fits in every respect; undefined if none does
+# scope: document
+fitting := input.chains[0] if _fits(input.chains[0])
+
+# The rest are looked at only where the first fails, which is rare: neither engine leaves a loop early.
+else := _later[0]
+
+_later := [candidate |
+	some position, candidate in input.chains
+	position > 0
+	_fits(candidate)
+]
+
+_fits(candidate) if {
+	chain.holds(candidate, authority.asked)
+	ownership.compatible(candidate.hops[0])
+	capability.agrees(candidate)
+}
+
+# METADATA
+# description: true if there is such a chain
+# scope: document
+found if fitting.chain_id
+
+# METADATA
+# description: its edges with their versions, hops from the root first, then memberships
+# scope: document
+default determining := []
+
+determining := chain.positions(fitting)

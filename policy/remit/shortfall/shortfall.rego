@@ -1,0 +1,154 @@
+# METADATA
+# title: shortfall
+# description: |
+#   why no chain fits: the questions that need one are answered here, and only when there is none. Each chain fails with
+#   its first failing check; of several the one that came furthest speaks (vectors/README, 'Chains').
+# scope: package
+package remit.shortfall
+
+import data.remit.authority
+import data.remit.chain
+import data.remit.ownership
+import data.remit.proof
+import data.remit.scope
+
+# METADATA
+# description: candidates that have the authority, whatever else they lack
+# scope: rule
+holding := [candidate | some candidate in input.chains; chain.holds(candidate, authority.asked)]
+
+# METADATA
+# description: those of them that rest on the owners, too
+# scope: rule
+resting := [candidate | some candidate in holding; ownership.compatible(candidate.hops[0])]
+
+# METADATA
+# description: what authority, ownership and capability lack for one single chain to fit
+# scope: document
+reasons contains "capability_mismatch" if {
+	not proof.found
+	count(resting) > 0
+}
+
+reasons contains code if {
+	not proof.found
+	count(holding) == 0
+	some code in _authority
+}
+
+# None of the candidates fits, and there would have been more to look at.
+reasons contains "proof_search_truncated" if {
+	not proof.found
+	count(input.chains) > 0
+	input.search.truncated == true
+}
+
+reasons contains code if {
+	not proof.found
+	count(resting) == 0
+	every root in _roots {
+		count(_objections(root)) > 0
+	}
+	some root in _roots
+	some code in _objections(root)
+}
+
+_objections(root) := {code |
+	some row in ownership.governed
+	some code in ownership.objections(root, row)
+}
+
+_roots := [candidate.hops[0] | some candidate in holding] if count(holding) > 0
+
+else := [candidate.hops[0] | some candidate in input.chains] if count(input.chains) > 0
+
+else := [near.hops[0] | some near in input.near_misses]
+
+# The codes of those that came furthest.
+_authority := {failure.reason | some failure in _failures; failure.rank == _furthest} if count(_failures) > 0
+
+else := {"proof_search_truncated"} if input.search.truncated == true
+
+else := {"depth_exceeded"} if input.search.depth_bound_hit == true
+
+else := {"no_authority"}
+
+_furthest := max([failure.rank | some failure in _failures])
+
+_failures := array.concat(
+	[first_failure(candidate, authority.asked) | some candidate in input.chains],
+	[{"rank": near.rank, "reason": near.reason} | some near in input.near_misses],
+)
+
+# METADATA
+# description: the first check a chain fails, with its place in the order of checks; the places are those of the search
+# scope: document
+first_failure(candidate, asked) := {"rank": -1, "reason": "no_authority"} if not chain.rooted(candidate, asked)
+
+else := {"rank": 0, "reason": "principal_mismatch"} if not _shown(candidate, asked)
+
+else := {"rank": 2, "reason": "delegation_revoked"} if not chain.enabled(candidate)
+
+else := {"rank": 3, "reason": "stale_authority_epoch"} if not chain.fresh(candidate)
+
+else := {"rank": 4, "reason": "delegation_expired"} if not chain.lasting(candidate, asked)
+
+else := {"rank": 5, "reason": "delegation_not_yet_valid"} if not chain.begun(candidate, asked)
+
+else := {"rank": 6, "reason": "depth_exceeded"} if not chain.shallow(candidate)
+
+else := {"rank": 7, "reason": "attenuation_violated"} if _widened(candidate, asked)
+
+else := {"rank": 8, "reason": "scope_not_covered"} if not _named(candidate, asked)
+
+else := {"rank": 9, "reason": "condition_unknown"} if not _understood(candidate, asked)
+
+else := {"rank": 10, "reason": "condition_not_met"} if not chain.covered(candidate, asked)
+
+else := {"rank": 11, "reason": "trust_too_low"}
+
+_shown(candidate, asked) if {
+	chain.joined(candidate, asked)
+	chain.claimed(candidate, asked)
+}
+
+# The last edge that names a dimension covers the request there, and one before it does not: the later claims too much.
+_widened(candidate, asked) if {
+	some dimension in {"actions", "resources", "fields"}
+	limits := [hop.scope[dimension] | some hop in candidate.hops]
+	_claims_more(limits, dimension, asked)
+}
+
+_widened(candidate, asked) if {
+	some dimension, _ in asked.place
+	limits := [{dimension: hop.scope.where[dimension]} | some hop in candidate.hops]
+	_claims_more(limits, "where", asked)
+}
+
+_claims_more(limits, dimension, asked) if {
+	scope.within(dimension, limits[count(limits) - 1], asked)
+	some limit in limits
+	not scope.within(dimension, limit, asked)
+}
+
+_named(candidate, asked) if {
+	every hop in candidate.hops {
+		scope.covers(object.remove(hop.scope, _unnamed(hop.scope)), asked)
+		every dimension, values in object.get(hop.scope, "where", {}) {
+			_placed(dimension, values, asked)
+		}
+	}
+}
+
+_unnamed(limits) := object.keys(limits) - {"actions", "resources", "fields"}
+
+# A dimension the world does not declare is not understood, which is the next check's business.
+_placed(dimension, values, asked) if asked.place[dimension] in values
+
+_placed(dimension, _, asked) if not asked.dimensions[dimension]
+
+_understood(candidate, asked) if {
+	every hop in candidate.hops {
+		scope.understood(hop.scope, asked)
+	}
+}

@@ -1,0 +1,50 @@
+# METADATA
+# title: version
+# description: |
+#   does the write know the state it changes? `expected_version` is compared for equality with the version an enforcement
+#   point trusted for it has read; without one, the ledger may know it as superseded, and what is left is checked at the
+#   resource (obligation `precondition`). No blind overwrite: I10.
+# scope: package
+package remit.version
+
+import data.remit.coordination
+
+# METADATA
+# description: the version the request was planned on; undefined if it names none
+# scope: document
+expected := input.request.context.expected_version if input.request.context.expected_version != null
+
+# METADATA
+# description: why the version refuses
+# scope: document
+reasons contains "version_required" if {
+	"version" in coordination.demands
+	not expected
+	not _read_later
+}
+
+reasons contains "stale_resource_version" if {
+	coordination.writes
+	_read
+	expected != input.resource.version
+}
+
+reasons contains "stale_resource_version" if {
+	coordination.writes
+	expected
+	not _read
+	input.resource.superseded != false
+}
+
+_read if {
+	input.resource.version_trusted == true
+	input.resource.version != null
+}
+
+# The write protocol reads the version once it holds the coordination right, so it is not asked for before (steps 5 and 6).
+_read_later if input.coordination.phase == "begin"
+
+_read_later if {
+	"lease" in coordination.demands
+	input.coordination.presented == null
+}
