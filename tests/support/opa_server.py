@@ -36,7 +36,7 @@ class OpaServer:
         folder.mkdir(parents=True, exist_ok=True)
         file = folder / "configuration.json"
         file.write_text(json.dumps(configuration or {}))
-        options = ["--server", f"--addr=127.0.0.1:{self.port}", f"--config-file={file}", "--disable-telemetry"]
+        options = ["--server", f"--addr=127.0.0.1:{self.port}", f"--config-file={file}", "--skip-version-check"]
         if any((path / ".manifest").exists() for path in load):
             options.append("--bundle")
         self._process = Process(

@@ -1,0 +1,168 @@
+"""What `docker-compose.yml` starts: its parts fit together, and those that are real programs here run as it says."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Thread
+from typing import TYPE_CHECKING, Any
+
+import httpx
+import pytest
+import yaml
+
+from tests.support.process import free_port
+from tests.support.programs import OPA_VERSION, neo4j_version, opa
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tests.support.opa_server import OpaServer
+    from tests.support.services import StartGateway
+
+ROOT = Path(__file__).parents[2]
+COMPOSE: dict[str, Any] = yaml.safe_load((ROOT / "docker-compose.yml").read_text())
+SERVICES: dict[str, Any] = COMPOSE["services"]
+
+
+def test_the_standard_form_is_complete() -> None:
+    """Neo4j, OPA, two decision points and nginx."""
+    assert sorted(SERVICES) == ["balancer", "decision-1", "decision-2", "neo4j", "opa"]
+
+
+@pytest.mark.parametrize("name", sorted(SERVICES))
+def test_every_service_has_a_health_check(name: str) -> None:
+    """`docker compose up --wait` returns when all is well, not when all was started."""
+    check = SERVICES[name]["healthcheck"]
+
+    assert check["test"][0] in {"CMD", "CMD-SHELL"}
+    assert check["retries"] > 0
+
+
+@pytest.mark.parametrize("name", sorted(SERVICES))
+def test_services_wait_for_services_that_exist(name: str) -> None:
+    """Dependencies name services, and every mounted file is in the repository."""
+    service = SERVICES[name]
+    files = [volume.partition(":")[0] for volume in service.get("volumes", ()) if volume.startswith("./")]
+
+    assert set(service.get("depends_on", {})) <= set(SERVICES)
+    assert [file for file in files if not (ROOT / file).is_file()] == []
+
+
+def test_only_the_balancer_is_reachable_and_only_from_this_machine() -> None:
+    """Neo4j, OPA and the decision points publish no port."""
+    published = {name: service["ports"] for name, service in SERVICES.items() if "ports" in service}
+
+    assert published == {"balancer": ["127.0.0.1:8180:8080"]}
+
+
+def test_no_password_is_written_down() -> None:
+    """Every value that holds a secret is asked for, without a default."""
+    secrets = [
+        value
+        for service in SERVICES.values()
+        for variable, value in service.get("environment", {}).items()
+        if re.search("AUTH|PASSWORD|SECRET|KEY", variable)
+    ]
+
+    assert len(secrets) == 3
+    assert all("${NEO4J_PASSWORD:?" in value for value in secrets)
+
+
+def test_the_images_are_what_the_tests_run() -> None:
+    """The versions of Neo4j and OPA are those of the tests."""
+    assert SERVICES["neo4j"]["image"] == f"neo4j:{neo4j_version()}-community"
+    assert SERVICES["opa"]["image"] == f"openpolicyagent/opa:{OPA_VERSION}"
+
+
+def test_the_image_is_built_from_files_that_exist_and_are_sent() -> None:
+    """What the Dockerfile copies is in the repository, and `.dockerignore` lets it through."""
+    copied = re.findall(r"^COPY (.+) \S+$", (ROOT / "Dockerfile").read_text(), flags=re.MULTILINE)
+    sources = [source for line in copied for source in line.split()]
+    sent = {line[2:] for line in (ROOT / ".dockerignore").read_text().splitlines() if line.startswith("!/")}
+
+    assert [source for source in sources if not (ROOT / source).exists()] == []
+    assert set(sources) == sent
+
+
+def test_opa_health_check_tells_a_healthy_opa_from_none(opa_server: OpaServer) -> None:
+    """The command of the health check is OPA itself, which the image has."""
+    command = SERVICES["opa"]["healthcheck"]["test"]
+    assert command[:2] == ["CMD", "/opa"]
+
+    def checked(port: int) -> int:
+        arguments = [argument.replace(":8181", f":{port}") for argument in command[2:]]
+        return subprocess.run([opa(), *arguments], capture_output=True, check=False).returncode
+
+    assert checked(opa_server.port) == 0
+    assert checked(free_port()) != 0
+
+
+@pytest.fixture
+def decision_points() -> Iterator[dict[str, int]]:
+    """Two upstreams that answer with their names: name to port."""
+    servers = {name: ThreadingHTTPServer(("127.0.0.1", 0), _named(name)) for name in ("decision-1", "decision-2")}
+    threads = [Thread(target=server.serve_forever, args=(0.01,)) for server in servers.values()]
+    for thread in threads:
+        thread.start()
+    yield {name: server.server_port for name, server in servers.items()}
+    for server in servers.values():
+        server.shutdown()
+        server.server_close()
+    for thread in threads:
+        thread.join()
+
+
+def _named(name: str) -> type[BaseHTTPRequestHandler]:
+    class Named(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            self.rfile.read(int(self.headers["Content-Length"]))
+            self.send_response(200)
+            self.send_header("Content-Length", str(len(name)))
+            self.end_headers()
+            self.wfile.write(name.encode())
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    return Named
+
+
+def _balancer(port: int, upstreams: dict[str, int]) -> str:
+    """Return the configuration of the balancer with the names of compose replaced by addresses here."""
+    text = (ROOT / "deploy" / "nginx.conf").read_text().replace("listen 8080", f"listen 127.0.0.1:{port}")
+    for name, upstream in upstreams.items():
+        text = text.replace(f"{name}:8180", f"127.0.0.1:{upstream}")
+    return text
+
+
+def test_the_balancer_uses_both_decision_points(start_gateway: StartGateway, decision_points: dict[str, int]) -> None:
+    """Callers are spread over both."""
+    port = free_port()
+    start_gateway("nginx", _balancer(port, decision_points), port=port)
+
+    answers = {httpx.post(f"http://127.0.0.1:{port}/access/v1/evaluation", json={}).text for _ in range(4)}
+
+    assert answers == {"decision-1", "decision-2"}
+
+
+def test_the_balancer_passes_over_a_decision_point_that_is_gone(
+    start_gateway: StartGateway, decision_points: dict[str, int]
+) -> None:
+    """Each call is answered while one of the two is left."""
+    port, upstreams = free_port(), {**decision_points, "decision-1": free_port()}
+    start_gateway("nginx", _balancer(port, upstreams), port=port)
+
+    answers = [httpx.post(f"http://127.0.0.1:{port}/access/v1/evaluation", json={}) for _ in range(4)]
+
+    assert [(answer.status_code, answer.text) for answer in answers] == [(200, "decision-2")] * 4
+
+
+def test_the_balancer_answers_nothing_by_itself(start_gateway: StartGateway) -> None:
+    """Without a decision point there is no answer that could be taken for a permit."""
+    port = free_port()
+    start_gateway("nginx", _balancer(port, {"decision-1": free_port(), "decision-2": free_port()}), port=port)
+
+    assert httpx.post(f"http://127.0.0.1:{port}/access/v1/evaluation", json={}).status_code == 502
