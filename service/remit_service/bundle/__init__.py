@@ -1,0 +1,1 @@
+"""Policy bundles: read, check, build, sign, archive and compare what both engines evaluate."""
