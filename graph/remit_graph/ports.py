@@ -29,7 +29,7 @@ class Head:
     """Where the ledger stands.
 
     Attributes:
-        store_id: Random id of the store, made with it.
+        store_id: Random id of the store, made with it, and another one by each restore.
         realm: Name of the realm.
         incarnation: 1 at first, one more after each restore from a backup.
         revision: Of the last appended command; 0 is empty.
@@ -94,29 +94,41 @@ class Ledger(Protocol):
             The entries as stored.
 
         Raises:
-            HeadMoved: the head is elsewhere; nothing was appended.
-            RequestReused: a request id of the batch is stored already; `facts` hold `request_id`; nothing was appended.
-            ConstraintBroken: the store refused a row; `facts` hold `index` of the command if known.
+            HeadMoved: another writer was first; nothing was appended. Told before anything about the batch itself.
+            ForeignStore: `expected` is of another store or incarnation, or of a history that this store lost.
+            RequestReused: a request id is stored already or stands twice in the batch, with whatever fingerprint;
+                `facts` hold `request_id` and `index` of the command; nothing was appended.
+            ConstraintBroken: an edge version was made before, or another version of the edge is current; `facts` hold
+                `index` of the command; nothing was appended.
             OutcomeUnknown: ask `result` for the request ids, or `head`.
             LedgerUnavailable: nothing was appended.
-            ModelError: an `at` goes back, or is further ahead of the store's clock than its bound.
+            ModelError: an `at` goes back, or is further ahead of the store's clock than its bound, or a body has no
+                canonical form; `facts` hold `index` of the command.
+            SchemaTooNew: the store takes rows of a later schema.
         """
         ...
 
     async def read(self, after: int, limit: int) -> Sequence[Entry]:
-        """Return up to `limit` whole revisions after `after`, in order."""
+        """Return up to `limit` whole revisions after `after`, in order; nothing only if there is none.
+
+        Fewer come back where revisions are large, and where the next one is of a later schema.
+
+        Raises:
+            SchemaTooNew: the very next revision is of a later schema; `facts` hold `schema` and `revision`.
+            ChainBroken: the next revision is missing or not whole; `facts` hold `revision`.
+        """
         ...
 
     async def watch(self, after: int, within: timedelta) -> Sequence[Entry]:
-        """Wait until revisions after `after` exist and return them, or nothing when `within` is over."""
+        """Wait until revisions after `after` exist and return some as `read` does, or nothing when `within` is over."""
         ...
 
     def rows(self, after: int = 0) -> AsyncIterator[Row]:
-        """Stream raw rows of the revisions after `after`, for verification, export and backup."""
+        """Stream raw rows after revision `after` up to the present head, for verification, export and backup."""
         ...
 
     async def result(self, request_id: str) -> StoredResult | None:
-        """Return what a request id was answered with, or None if it never was appended."""
+        """Return what a request id was answered with (`null` without a result), or None if never appended."""
         ...
 
     async def checkpoint(self) -> Checkpoint | None:
@@ -124,11 +136,30 @@ class Ledger(Protocol):
         ...
 
     async def save_checkpoint(self, checkpoint: Checkpoint) -> None:
-        """Keep a checkpoint; an older one may be dropped."""
+        """Keep a checkpoint; an older one may be dropped.
+
+        The row that anchors its digest in the chain is appended by the caller.
+
+        Raises:
+            ModelError: the digest is not the blob's.
+            ChainBroken: the log does not have that hash at that revision.
+        """
         ...
 
-    async def check(self) -> Sequence[str]:
-        """Return what is wrong with the store, one sentence each; nothing for a sound one."""
+    async def check(self, *, full: bool = True) -> Sequence[str]:
+        """Return what is wrong with the store, one sentence each; nothing for a sound one.
+
+        Args:
+            full: Verify all there is; otherwise only the chain after where this object last found it unbroken.
+        """
+        ...
+
+    async def begin_incarnation(self, *, after: int = 0) -> Head:
+        """Give a store that was put back from a backup a new identity: nothing issued before is taken for new.
+
+        Args:
+            after: The incarnation of the store whose place this one takes; the new one is above it and its own.
+        """
         ...
 
     async def aclose(self) -> None:

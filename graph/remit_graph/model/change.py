@@ -109,18 +109,29 @@ def canonical(value: object) -> str:
     """Write `value` as canonical JSON.
 
     Raises:
-        ModelError: it holds a float, a lone surrogate or a key that is no string.
+        ModelError: it holds a float, a lone surrogate, a key that is no string, or what JSON has no form for.
     """
-    _refuse_floats(value)
-    text = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
     try:
+        _refuse_floats(value)
+        text = _ENCODER.encode(value)
         text.encode()
     except UnicodeEncodeError as error:
         raise ModelError("a text holds a lone surrogate") from error
+    except (TypeError, RecursionError) as error:
+        raise ModelError(f"a value has no form in the ledger: {error}") from error
     return text
 
 
+_ENCODER: Final = json.JSONEncoder(
+    sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False, check_circular=False
+)
+_PLAIN: Final = frozenset({str, int, bool, type(None)})
+
+
 def _refuse_floats(value: object) -> None:
+    # Exact types first: this walk is on the path of every append.
+    if type(value) in _PLAIN:
+        return
     if isinstance(value, float):
         raise ModelError(f"`{value}` is not a whole number: the ledger holds none other")
     if isinstance(value, Mapping):
@@ -192,12 +203,19 @@ def entry_of(rows: Sequence[Row]) -> Entry:
     )
 
 
-def verify_rows(rows: Iterable[Row], *, previous: str) -> str:
-    """Check that each row follows the one before it, and return the last hash.
+def verify_rows(rows: Iterable[Row], *, previous: str, after: int | None = None) -> str:
+    """Check that each row follows the one before it, in hash and in place, and return the last hash.
+
+    Args:
+        rows: In order; the first is the `command` of its revision.
+        previous: The hash before the first row.
+        after: The revision before the first row; None where the rows may begin anywhere.
 
     Raises:
-        ChainBroken: at the first row whose hash does not fit; `facts` hold revision, seq, expected and stored.
+        ChainBroken: at the first row that does not fit; `facts` hold revision and seq, and for a hash `expected`,
+            `stored` and `previous`.
     """
+    place = None if after is None else (after, 0)
     for row in rows:
         expected = link(previous, row.body)
         if expected != row.hash:
@@ -209,5 +227,26 @@ def verify_rows(rows: Iterable[Row], *, previous: str) -> str:
                 stored=row.hash,
                 previous=previous,
             )
-        previous = row.hash
+        _check_place(row, place)
+        previous, place = row.hash, (row.revision, row.seq)
     return previous
+
+
+def _check_place(row: Row, last: tuple[int, int] | None) -> None:
+    """Check that a row stands where its body says, right after `last`; the hash alone covers only the body."""
+    here = (row.revision, row.seq)
+    follows = row.seq == 0 if last is None else here in {(last[0], last[1] + 1), (last[0] + 1, 0)}
+    if not follows or here != _written_place(row.body):
+        raise ChainBroken(
+            f"revision {row.revision}, row {row.seq}, does not follow the row before it",
+            revision=row.revision,
+            seq=row.seq,
+        )
+
+
+def _written_place(body: str) -> tuple[object, object] | None:
+    try:
+        written = json.loads(body)
+        return written["revision"], written["seq"]
+    except (ValueError, TypeError, LookupError):
+        return None

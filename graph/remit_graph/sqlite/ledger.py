@@ -1,0 +1,224 @@
+"""The embedded ledger, behind the port.
+
+    ledger = await SqliteLedger.init(path, "example", options=SqliteOptions())
+    head = await ledger.head()
+    entries = await ledger.append(head, [command])
+
+Rules:
+- one thread writes, others read, none of them is the event loop's;
+- every fault is an error of the port, with advice; what was refused left nothing behind;
+- processes on one file agree through the file alone, whichever of them ends in whatever way.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from functools import partial
+from typing import TYPE_CHECKING, Final, Self, TypeVar
+
+from remit_graph.errors import ForeignStore
+from remit_graph.sqlite import append, checkpoints, migrate, read
+from remit_graph.sqlite.check import NOTHING_VERIFIED, check_chain, check_rest
+from remit_graph.sqlite.lane import Lane
+from remit_graph.sqlite.lock import WriterLock
+from remit_graph.sqlite.options import SqliteOptions
+from remit_graph.sqlite.spell import spell
+from remit_graph.sqlite.statements import STATEMENTS
+from remit_graph.sqlite.store_file import StoreFile, require_ledger
+from remit_graph.sqlite.transaction import writing
+from remit_graph.sqlite.watch import Bell, Poller
+
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import AsyncIterator, Callable, Sequence
+    from datetime import timedelta
+    from pathlib import Path
+
+    from remit_graph.model.change import Command, Entry, Row
+    from remit_graph.ports import Checkpoint, Head, StoredResult
+
+T = TypeVar("T")
+
+WATCHED_AT_ONCE: Final = 1_000
+"""Revisions that `watch` returns at most; whoever is further behind asks again."""
+
+
+class SqliteLedger:
+    """A ledger in one SQLite file; made by `init` or `open`."""
+
+    def __init__(self, file: StoreFile, options: SqliteOptions) -> None:
+        self._options = options
+        self._path = file.path
+        self._lock = WriterLock(file.path, options.busy_timeout)
+        self._writer = Lane(file, "writer", threads=1, may_write=True)
+        self._readers = Lane(file, "reader", threads=options.readers, may_write=False)
+        self._bell = Bell()
+        self._poller = Poller(file, self._bell, options.poll_interval)
+        self._poller.start()
+        self._verified = NOTHING_VERIFIED
+
+    @classmethod
+    async def init(cls, path: Path, realm: str, *, options: SqliteOptions | None = None) -> Self:
+        """Make a ledger for `realm` at `path`, and open it.
+
+        Raises:
+            ForeignStore: the file holds something already; `code` is `already_exists`.
+            LedgerUnavailable: the folder is missing, or may not be written.
+            ModelError: the realm has no name.
+        """
+        options = options or SqliteOptions()
+        await asyncio.to_thread(migrate.found, path, realm, options.busy_timeout)
+        return await cls.open(path, realm, options=options)
+
+    @classmethod
+    async def open(cls, path: Path, realm: str | None = None, *, options: SqliteOptions | None = None) -> Self:
+        """Open the ledger at `path`; with `realm`, only if it is that realm's.
+
+        Raises:
+            ForeignStore: the file is no ledger, has an older layout, or is another realm's.
+            SchemaTooNew: the file has a later layout.
+            LedgerUnavailable: it is missing, locked, damaged, or may not be read and written.
+        """
+        options = options or SqliteOptions()
+        ledger = cls(await asyncio.to_thread(StoreFile, path, options.busy_timeout), options)
+        try:
+            await ledger._writer.run(ledger._require_usable)
+            await ledger._require_realm(realm)
+        except BaseException:
+            await ledger.aclose()
+            raise
+        return ledger
+
+    async def head(self) -> Head:
+        """Return where the ledger stands now; see the port."""
+        return await self._readers.run(lambda connection: read.read_head(connection, self._options.clock()))
+
+    async def append(self, expected: Head, batch: Sequence[Command]) -> Sequence[Entry]:
+        """Append `batch` after `expected`; see the port.
+
+        A caller that is cancelled does not know whether the append happened: it looks the request ids up.
+        """
+        if not batch:
+            return []
+        return await self._writer.run(lambda connection: self._append(connection, expected, batch))
+
+    async def read(self, after: int, limit: int) -> Sequence[Entry]:
+        """Return up to `limit` whole revisions after `after`; see the port."""
+        return await self._readers.run(lambda connection: read.read_entries(connection, after, limit))
+
+    async def watch(self, after: int, within: timedelta) -> Sequence[Entry]:
+        """Wait until revisions after `after` exist and return up to 1,000 of them; see the port."""
+        deadline = asyncio.get_running_loop().time() + within.total_seconds()
+        with self._bell.listening() as rung:
+            while True:
+                rung.clear()
+                if entries := await self.read(after, WATCHED_AT_ONCE):
+                    return entries
+                try:
+                    async with asyncio.timeout_at(deadline):
+                        await rung.wait()
+                except TimeoutError:
+                    return []
+
+    async def rows(self, after: int = 0) -> AsyncIterator[Row]:
+        """Stream the rows after `after` up to the head of this moment; see the port."""
+        last = (await self.head()).revision
+        place = (after + 1, -1)
+        while page := await self._readers.run(partial(_page, place=place, last=last)):
+            for row in page:
+                yield row
+            place = (page[-1].revision, page[-1].seq)
+
+    async def result(self, request_id: str) -> StoredResult | None:
+        """Return what a request id was answered with; see the port."""
+        return await self._readers.run(lambda connection: read.read_result(connection, request_id))
+
+    async def checkpoint(self) -> Checkpoint | None:
+        """Return the newest checkpoint that is not damaged, or None."""
+        return await self._readers.run(checkpoints.read_newest)
+
+    async def save_checkpoint(self, checkpoint: Checkpoint) -> None:
+        """Keep a checkpoint, in parts between which appends go on.
+
+        Raises:
+            ModelError: its digest is not its blob's.
+            ChainBroken: the log has another hash at its revision.
+            LedgerUnavailable: as the port says.
+        """
+        parts = checkpoints.parts_of(checkpoint)
+        for number, data in enumerate(parts):
+            await self._write(partial(checkpoints.write_part, checkpoint=checkpoint, part=number, data=data))
+        await self._write(partial(checkpoints.publish, checkpoint=checkpoint, parts=len(parts)))
+        while await self._write(checkpoints.drop_part):
+            pass
+
+    async def check(self, *, full: bool = True) -> Sequence[str]:
+        """Return what is wrong with the store, one sentence each.
+
+        Args:
+            full: Verify the whole chain and all that stands beside it; otherwise only the chain after the last place
+                up to which this object found it unbroken.
+        """
+        start = NOTHING_VERIFIED if full else self._verified
+        problems, self._verified = await self._readers.run(lambda connection: check_chain(connection, start))
+        if full and not problems:
+            problems = await self._readers.run(check_rest)
+        return problems
+
+    async def begin_incarnation(self, *, after: int = 0) -> Head:
+        """Give a restored store a new identity: another store id, and an incarnation above its own and `after`.
+
+        Args:
+            after: The incarnation of the store whose place this one takes; a backup may be older than its last restore.
+        """
+        await self._write(
+            lambda connection: connection.execute(
+                STATEMENTS["begin_incarnation"], {"store_id": migrate.new_store_id(), "after": after}
+            )
+        )
+        return await self.head()
+
+    async def aclose(self) -> None:
+        """Finish what has begun and give every connection back."""
+        await asyncio.to_thread(self._close)
+
+    def _close(self) -> None:
+        self._poller.close()
+        self._readers.close()
+        self._writer.close()
+        self._lock.close()
+
+    def _append(self, connection: sqlite3.Connection, expected: Head, batch: Sequence[Command]) -> Sequence[Entry]:
+        revisions = spell(expected, batch)
+        with writing(connection, self._lock, self._path):
+            append.write(connection, expected, revisions, self._options)
+        self._bell.ring()
+        return [each.entry for each in revisions]
+
+    async def _write(self, work: Callable[[sqlite3.Connection], T]) -> T:
+        def in_transaction(connection: sqlite3.Connection) -> T:
+            with writing(connection, self._lock, self._path):
+                return work(connection)
+
+        return await self._writer.run(in_transaction)
+
+    def _require_usable(self, connection: sqlite3.Connection) -> None:
+        require_ledger(connection, self._path)
+        # Somebody may have switched the file to another journal; readers and the writer would block each other.
+        connection.execute(STATEMENTS["write_ahead"])
+        # A file that cannot be written is told now and not at the first command.
+        with writing(connection, self._lock, self._path):
+            pass
+
+    async def _require_realm(self, realm: str | None) -> None:
+        stored = (await self.head()).realm
+        if realm is not None and stored != realm:
+            raise ForeignStore(
+                f"`{self._path}` is the ledger of realm `{stored}`, not of `{realm}`",
+                advice="name another file, or the realm it belongs to",
+                realm=stored,
+            )
+
+
+def _page(connection: sqlite3.Connection, place: tuple[int, int], last: int) -> list[Row]:
+    return read.read_page(connection, *place, last)

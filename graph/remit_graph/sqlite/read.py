@@ -1,0 +1,131 @@
+"""Reads, each within one state of the store.
+
+A revision is read whole or not at all, and what is missing is an error and never an answer: a replica that was told
+"nothing new" by a ledger that lost rows would go on with an old state.
+"""
+
+from __future__ import annotations
+
+from itertools import groupby
+from operator import attrgetter
+from typing import TYPE_CHECKING, Final
+
+from remit_graph.errors import ChainBroken, ModelError, SchemaTooNew
+from remit_graph.model.change import SCHEMA, Entry, Row, entry_of
+from remit_graph.ports import Head, StoredResult
+from remit_graph.sqlite.statements import STATEMENTS
+from remit_graph.sqlite.transaction import reading
+
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Iterator, Sequence
+
+    from remit_graph.model.instant import Instant
+
+ROWS_PER_READ: Final = 20_000
+"""A read stops after the revision that reaches this many rows: a thousand revisions may have a million."""
+
+ROWS_PER_PAGE: Final = 1_000
+"""Raw rows are read in pages, so that no long read keeps SQLite's log from being tidied up."""
+
+
+def read_head(connection: sqlite3.Connection, now: Instant) -> Head:
+    """Return where the ledger stands; `now` is the store's clock."""
+    store_id, realm, incarnation, revision, digest, at, schema = connection.execute(STATEMENTS["head"]).fetchone()
+    return Head(
+        store_id=store_id,
+        realm=realm,
+        incarnation=incarnation,
+        revision=revision,
+        hash=digest,
+        at=at,
+        schema=schema,
+        now=now,
+    )
+
+
+def read_entries(connection: sqlite3.Connection, after: int, limit: int) -> Sequence[Entry]:
+    """Return up to `limit` revisions after `after`; fewer where they are large or one is of a later schema.
+
+    Raises:
+        SchemaTooNew: the very next revision is of a later schema; `facts` hold `schema` and `revision`.
+        ChainBroken: the next revision is missing or not whole.
+    """
+    with reading(connection):
+        head = read_head(connection, 0)
+        values = {"after": after, "last": min(after + limit, head.revision)}
+        rows = (_row(each) for each in connection.execute(STATEMENTS["rows_of_revisions"], values))
+        entries = list(_entries(rows, after))
+    if not entries and limit > 0 and head.revision > after:
+        raise ChainBroken(
+            f"revision {after + 1} is missing, though the ledger stands at {head.revision}", revision=after + 1
+        )
+    return entries
+
+
+def _entries(rows: Iterator[Row], after: int) -> Iterator[Entry]:
+    taken = 0
+    for revision, group in groupby(rows, key=attrgetter("revision")):
+        of_revision = list(group)
+        entry = _entry(of_revision)
+        if revision != after + 1 or entry.revision != revision:
+            raise ChainBroken(f"revision {after + 1} is missing, the next is {revision}", revision=after + 1)
+        if entry.schema > SCHEMA:
+            if taken:
+                return
+            raise SchemaTooNew(
+                f"revision {revision} is of schema {entry.schema}, and this program knows schemas up to {SCHEMA}",
+                advice="install the version of Remit that wrote it, or a later one",
+                schema=entry.schema,
+                revision=revision,
+            )
+        yield entry
+        after, taken = revision, taken + len(of_revision)
+        if taken >= ROWS_PER_READ:
+            return
+
+
+def _entry(rows: Sequence[Row]) -> Entry:
+    try:
+        return entry_of(rows)
+    except (ModelError, ValueError, KeyError, TypeError) as error:
+        raise ChainBroken(
+            f"revision {rows[0].revision} cannot be read: {error}",
+            advice="run `remit store check`",
+            revision=rows[0].revision,
+        ) from error
+
+
+def read_page(connection: sqlite3.Connection, revision: int, seq: int, last: int) -> list[Row]:
+    """Return the next rows after one place, up to revision `last`."""
+    values = {"revision": revision, "seq": seq, "last": last, "limit": ROWS_PER_PAGE}
+    return [_row(each) for each in connection.execute(STATEMENTS["rows_after"], values)]
+
+
+def stream_rows(connection: sqlite3.Connection, after: int, last: int) -> Iterator[Row]:
+    """Yield the rows of the revisions after `after` up to `last`, page by page."""
+    # No row has a sequence number below 0, so this place is just before the next revision.
+    place = (after + 1, -1)
+    while page := read_page(connection, *place, last):
+        yield from page
+        place = (page[-1].revision, page[-1].seq)
+
+
+def read_last_row(connection: sqlite3.Connection, last: int) -> Row | None:
+    """Return the last row of the revisions up to `last`, or None."""
+    found = connection.execute(STATEMENTS["last_row"], {"last": last}).fetchone()
+    return None if found is None else _row(found)
+
+
+def read_result(connection: sqlite3.Connection, request_id: str) -> StoredResult | None:
+    """Return what a request id was answered with, or None."""
+    found = connection.execute(STATEMENTS["result"], {"request_id": request_id}).fetchone()
+    if found is None:
+        return None
+    known, fingerprint, revision, result = found
+    return StoredResult(request_id=known, fingerprint=fingerprint, revision=revision, result=result)
+
+
+def _row(values: tuple[int, int, str, str]) -> Row:
+    revision, seq, body, digest = values
+    return Row(revision=revision, seq=seq, body=body, hash=digest)

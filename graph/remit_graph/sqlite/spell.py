@@ -1,0 +1,85 @@
+"""What a batch will look like in the store, worked out before the lock is taken.
+
+All of it follows from the head that the writer decided on: if the head is elsewhere, nothing of it is used.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from remit_graph.errors import ModelError, SchemaTooNew
+from remit_graph.model.change import SCHEMA, Row, entry_of, rows_of
+from remit_graph.model.instant import format_instant
+from remit_graph.sqlite.edges import EdgeStep, edge_steps
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from remit_graph.model.change import Command, Entry
+    from remit_graph.ports import Head
+
+NO_RESULT = "null"
+"""What a repeat is answered with if its command brought no result."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """A row of the results: what a request id is answered with."""
+
+    request_id: str
+    fingerprint: str | None
+    result: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Revision:
+    """One command as it will be stored; `edges` is what it means for the uniqueness of edges."""
+
+    rows: Sequence[Row]
+    entry: Entry
+    edges: Sequence[EdgeStep]
+    answer: Answer | None
+
+
+def spell(expected: Head, batch: Sequence[Command]) -> list[Revision]:
+    """Spell `batch` as the revisions after `expected`.
+
+    Raises:
+        ModelError: a value has no canonical form, or an `at` goes back; `facts` hold the `index` of the command.
+        SchemaTooNew: the store has been switched to rows of a later schema.
+    """
+    if expected.schema > SCHEMA:
+        raise SchemaTooNew(
+            f"the store takes rows of schema {expected.schema}, and this program writes up to {SCHEMA}",
+            advice="install the version of Remit that the other decision points run",
+            schema=expected.schema,
+        )
+    revisions: list[Revision] = []
+    previous, at = expected.hash, expected.at
+    for index, command in enumerate(batch):
+        if command.at < at:
+            raise ModelError(
+                f"command {index} is of {format_instant(command.at)}, before the last one, {format_instant(at)}",
+                index=index,
+                at=command.at,
+                bound=at,
+            )
+        try:
+            spelled = _revision(command, expected.revision + index + 1, previous, expected.schema)
+        except ModelError as error:
+            error.facts["index"] = index
+            raise
+        revisions.append(spelled)
+        previous, at = spelled.entry.hash, command.at
+    return revisions
+
+
+def _revision(command: Command, revision: int, previous: str, schema: int) -> Revision:
+    rows = rows_of(command, revision=revision, previous=previous, schema=schema)
+    answer = None
+    if command.request_id is not None:
+        result = NO_RESULT if command.result is None else command.result
+        answer = Answer(request_id=command.request_id, fingerprint=command.fingerprint, result=result)
+    # The entry is read back from the rows, so that the writer gets what every reader will get.
+    return Revision(rows=rows, entry=entry_of(rows), edges=edge_steps(command.changes), answer=answer)

@@ -1,0 +1,106 @@
+"""How a waiting reader learns of a new revision: at once from this process, within a poll from another.
+
+A waiter is registered before it reads, and woken for every commit after that, so no revision is missed between the
+read and the wait. Being woken is a hint and nothing more: the waiter reads again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+import threading
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING
+
+from remit_graph.errors import LedgerError
+from remit_graph.sqlite.statements import STATEMENTS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from datetime import timedelta
+
+    from remit_graph.sqlite.store_file import StoreFile
+
+
+class Bell:
+    """Wakes whoever waits, on whatever event loop, from whatever thread."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._waiting: dict[asyncio.Event, asyncio.AbstractEventLoop] = {}
+        self.wanted = threading.Event()
+        """Set while somebody waits."""
+
+    @contextmanager
+    def listening(self) -> Iterator[asyncio.Event]:
+        """Give an event of the running loop that every ring sets."""
+        event = asyncio.Event()
+        with self._lock:
+            self._waiting[event] = asyncio.get_running_loop()
+            self.wanted.set()
+        try:
+            yield event
+        finally:
+            with self._lock:
+                del self._waiting[event]
+                if not self._waiting:
+                    self.wanted.clear()
+
+    def ring(self) -> None:
+        """Wake everyone who waits now."""
+        with self._lock:
+            waiting = list(self._waiting.items())
+        for event, loop in waiting:
+            # A loop that was closed has nobody left to wake.
+            with suppress(RuntimeError):
+                loop.call_soon_threadsafe(event.set)
+
+
+class Poller:
+    """A thread that rings the bell when another connection has committed; it rests while nobody waits."""
+
+    def __init__(self, file: StoreFile, bell: Bell, interval: timedelta) -> None:
+        self._file = file
+        self._bell = bell
+        self._interval_seconds = interval.total_seconds()
+        self._connection: sqlite3.Connection | None = None
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="remit-ledger-poller", daemon=True)
+
+    def start(self) -> None:
+        """Begin to look."""
+        self._thread.start()
+
+    def close(self) -> None:
+        """End the thread; blocks for at most one interval."""
+        self._ended.set()
+        self._bell.wanted.set()
+        self._thread.join()
+
+    def _run(self) -> None:
+        seen = None
+        while not self._ended.is_set():
+            self._bell.wanted.wait()
+            version = self._data_version()
+            # None, an error, rings too: the waiters read, and meet the error themselves.
+            if version is None or version != seen:
+                seen = version
+                self._bell.ring()
+            self._ended.wait(self._interval_seconds)
+        self._drop()
+
+    def _data_version(self) -> int | None:
+        try:
+            self._file.require_in_place()
+            if self._connection is None:
+                self._connection = self._file.connect()
+            version: int = self._connection.execute(STATEMENTS["data_version"]).fetchone()[0]
+        except (sqlite3.Error, LedgerError):
+            self._drop()
+            return None
+        return version
+
+    def _drop(self) -> None:
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
