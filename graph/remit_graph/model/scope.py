@@ -43,8 +43,11 @@ class Target(Protocol):
     def under(self, selector: str) -> bool:
         """Say whether `selector` covers the resource or one of its ancestors."""
 
+    def declares(self, name: str) -> bool:
+        """Say whether the world declares this dimension of `where`."""
+
     def dimension(self, name: str) -> str | None:
-        """Return the value of a declared dimension, or None where it is missing or disputed."""
+        """Return the value of a dimension, or None where it is missing or disputed."""
 
     def attribute(self, path: str) -> object:
         """Return an attribute by its path, or None where it is missing."""
@@ -84,7 +87,7 @@ class Scope:
 
         Order: `condition_unknown` for what is not understood, `scope_not_covered`, then the conditions.
         """
-        if self.unknown:
+        if self.unknown or not all(target.declares(name) for name, _ in self.where):
             return "condition_unknown"
         if not self._names_cover(target) or not self._where_covers(target):
             return "scope_not_covered"

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from remit_graph.model.condition import Scales, Truth
-from remit_graph.model.edge import GRANT_CLASS, MEMBERSHIPS, Edge, EdgeType
+from remit_graph.model.edge import GRANT_CLASS, MEMBERSHIPS, ROOT_GRANTS, Edge, EdgeType
 from remit_graph.view.chains import Chain, Rules, search
 from remit_graph.view.ownership import issuer_standing
 from remit_graph.view.state import HISTORY_KEPT, View
@@ -30,6 +30,7 @@ SLACK: Final = 4
 CHECKS: Final = (
     "principal_mismatch",
     "delegation_revoked",
+    "delegation_revoked",
     "stale_authority_epoch",
     "delegation_expired",
     "delegation_not_yet_valid",
@@ -39,7 +40,7 @@ CHECKS: Final = (
     "condition_unknown",
     "condition_not_met",
 )
-"""In this order each chain is judged; the index is how far it came."""
+"""In this order each chain is judged; the index is how far it came. Revoked comes twice: ended, then disabled."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,10 +94,8 @@ class _History:
 
     def counts(self, edge: Edge) -> bool:
         # A removed principal leaves no near miss (rules.md 5): a later one of its name is somebody else.
-        ends = (edge.from_,) if edge.edge in GRANT_CLASS or edge.edge is EdgeType.OWNS else (edge.from_, edge.to)
-        return edge.ended_by not in ("removed", "amended", "replaced") and all(
-            each in self.view.principals for each in ends
-        )
+        known = all(each in self.view.principals for each in _principals(edge))
+        return known and edge.ended_by not in ("removed", "amended", "replaced")
 
     def into(self, kind: EdgeType, principal: str) -> Iterator[Edge]:
         yield from self.view.incoming(kind, principal)
@@ -183,11 +182,15 @@ def _misaligned(case: _Judged) -> Edge | None:
 
 
 def _revoked(case: _Judged) -> Edge | None:
-    for edge in case.chain.edges:
-        ends = (edge.from_,) if edge.edge in GRANT_CLASS or edge.edge is EdgeType.OWNS else (edge.from_, edge.to)
-        if edge.ended_at is not None or not all(case.view.alive(each) for each in ends):
-            return edge
-    return None
+    return next((edge for edge in case.chain.edges if edge.ended_at is not None), None)
+
+
+def _disabled(case: _Judged) -> Edge | None:
+    return next((edge for edge in case.chain.edges if not all(map(case.view.alive, _principals(edge)))), None)
+
+
+def _principals(edge: Edge) -> tuple[str, ...]:
+    return (edge.from_,) if edge.edge in ROOT_GRANTS else (edge.from_, edge.to)
 
 
 def _stale(case: _Judged) -> Edge | None:
@@ -255,7 +258,8 @@ def _uncovered(case: _Judged) -> Edge | None:
 
 def _unknown(case: _Judged) -> Edge | None:
     for edge in case.chain.hops:
-        if edge.scope.unknown or Truth.UNKNOWN in _truths(case, edge):
+        undeclared = any(not case.target.declares(name) for name, _ in edge.scope.where)
+        if edge.scope.unknown or undeclared or Truth.UNKNOWN in _truths(case, edge):
             return edge
     return None
 
@@ -269,5 +273,5 @@ def _truths(case: _Judged, edge: Edge) -> list[Truth]:
 
 
 _CHECKS: Final[tuple[Check, ...]] = (
-    _misaligned, _revoked, _stale, _expired, _not_yet, _too_deep, _wider, _uncovered, _unknown, _unmet,
+    _misaligned, _revoked, _disabled, _stale, _expired, _not_yet, _too_deep, _wider, _uncovered, _unknown, _unmet,
 )  # fmt: skip

@@ -52,6 +52,7 @@ class Target:
         fields: Effective fields, sorted; empty means the whole resource.
         at: The decision's instant.
         subject: The principal that asks.
+        dimensions: The dimensions the world declares.
         graph_dimensions: Dimension to the distinct values found nearest.
         context: Trusted attributes of the request.
         properties: Trusted properties of subject, resource and action, by `subject`, `resource`, `action`.
@@ -64,6 +65,7 @@ class Target:
     fields: tuple[str, ...]
     at: Instant
     subject: Principal
+    dimensions: frozenset[str] = frozenset()
     graph_dimensions: Mapping[str, Sequence[str]] = field(default_factory=dict)
     context: Mapping[str, Any] = field(default_factory=dict)
     properties: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
@@ -83,6 +85,10 @@ class Target:
             wanted = segments_of(selector)
             known = self._under[selector] = any(covers(wanted, segments_of(key)) for key in self.keys)
         return known
+
+    def declares(self, name: str) -> bool:
+        """Say whether the world declares this dimension."""
+        return name in self.dimensions
 
     def dimension(self, name: str) -> str | None:
         """Return the value of a dimension, or None where it is missing or graph and context disagree."""

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from remit_graph.model.realm import EnforcementPoint
+if TYPE_CHECKING:
+    from remit_graph.model.realm import EnforcementPoint
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from remit_graph.model.instant import Instant
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from remit_graph.model.instant import Instant
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from remit_service.engines.errors import EngineUnavailable, PolicyError, ResultMalformed, ResultUndefined
+from remit_service.engines.encoding import encoded, text_of
+from remit_service.engines.errors import EngineUnavailable, ResultMalformed, ResultUndefined
 from remit_service.engines.ports import DECISION
 from remit_service.engines.regorus import Interpreter, Machine, Program
 from remit_service.engines.result import revision_of
@@ -91,7 +92,7 @@ class EmbeddedEngine:
         rule = self._rules.get(entrypoint)
         if rule is None:
             raise ResultUndefined(f"the bundle has no entry point `{entrypoint}`", entrypoint=entrypoint)
-        text = _text(input_json)
+        text = text_of(input_json)
         try:
             value = self._machine().run(rule, text)
         except ResultUndefined:
@@ -104,7 +105,7 @@ class EmbeddedEngine:
 
     async def evaluate(self, entrypoint: str, document: Input) -> Document:
         """Evaluate `entrypoint`; never suspends."""
-        return self.evaluate_now(entrypoint, document if isinstance(document, bytes) else msgspec.json.encode(document))
+        return self.evaluate_now(entrypoint, encoded(document))
 
     async def check(self) -> None:
         """Evaluate a decision on an empty input, and compare the revision it names."""
@@ -135,13 +136,6 @@ class EmbeddedEngine:
 
     def _refuse_failing_site_rules(self, input_json: str) -> None:
         self._interpreter().run(_SITE_RULES, input_json)
-
-
-def _text(input_json: bytes) -> str:
-    try:
-        return input_json.decode()
-    except UnicodeDecodeError as error:
-        raise PolicyError("the input is not UTF-8") from error
 
 
 def _decoded(text: str) -> Document:

@@ -13,8 +13,8 @@ import asyncio
 from typing import TYPE_CHECKING, Final, Self
 
 import httpx
-import msgspec
 
+from remit_service.engines.encoding import encoded, text_of
 from remit_service.engines.errors import EngineTimeout, EngineUnavailable
 from remit_service.engines.opa_reply import document_in
 from remit_service.engines.ports import DECISION
@@ -78,8 +78,9 @@ class OpaEngine:
         Raises:
             EngineError: there is no answer that may be used.
         """
-        encoded = document if isinstance(document, bytes) else msgspec.json.encode(document)
-        reply = await self._post(f"/v1/data/{entrypoint}", b'{"input":' + encoded + b"}")
+        input_json = encoded(document)
+        text_of(input_json)
+        reply = await self._post(f"/v1/data/{entrypoint}", b'{"input":' + input_json + b"}")
         return document_in(reply.status_code, reply.content, entrypoint=entrypoint, revision=self._revision)
 
     async def check(self) -> None:

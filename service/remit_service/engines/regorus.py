@@ -115,7 +115,8 @@ class Interpreter:
             answer = json.loads(engine.eval_query_as_json(rule))
         except RuntimeError as error:
             raise _translated(error) from None
-        rows = answer["result"]
+        # A query without value has no `result` at all.
+        rows = answer.get("result")
         return _defined(json.dumps(rows[0]["expressions"][0]["value"]) if rows else _UNDEFINED, rule)
 
 

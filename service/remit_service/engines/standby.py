@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import msgspec
-
+from remit_service.engines.encoding import encoded
 from remit_service.engines.errors import PolicyMismatch
 
 if TYPE_CHECKING:
@@ -35,12 +34,12 @@ class StandbyEngine:
 
     async def evaluate(self, entrypoint: str, document: Input) -> Document:
         """Ask the primary, and the standby if the primary lags."""
-        encoded = document if isinstance(document, bytes) else msgspec.json.encode(document)
+        input_json = encoded(document)
         try:
-            return await self._primary.evaluate(entrypoint, encoded)
+            return await self._primary.evaluate(entrypoint, input_json)
         except PolicyMismatch:
             self.answered_by_standby += 1
-            return self._standby.evaluate_now(entrypoint, encoded)
+            return self._standby.evaluate_now(entrypoint, input_json)
 
     async def check(self) -> None:
         """Ready if the primary answers at all, be it from the bundle before, and the standby does."""

@@ -1,0 +1,158 @@
+"""Decide one question on one view, failing closed.
+
+Steps:
+    (1) Resolve subject, action, resource and what the caller is believed about.
+    (2) Collect the facts of the policy input from the view.
+    (3) Put them to the policy engine.
+    (4) Interpret the document; anything unexpected is a deny with a reason of its own.
+
+What is not done here: freshness (`point`), the record (`point`), and fencing at the resource: a token can become stale
+after the answer, so `remit_enforce` checks it again there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, replace
+from time import perf_counter_ns
+from typing import TYPE_CHECKING, Any, Protocol
+
+import msgspec
+
+from remit_service.decision.facts import Facts, collect
+from remit_service.decision.reason_facts import Case
+from remit_service.decision.resolve import Question, resolve
+from remit_service.decision.verdict import conclude, refuse
+
+if TYPE_CHECKING:
+    from remit_graph.model.condition import Scales
+    from remit_graph.model.instant import Instant
+    from remit_graph.view.state import View
+    from remit_service.decision.caller import Caller
+    from remit_service.decision.decision import Decision
+    from remit_service.decision.reasons import ReasonTable
+    from remit_service.decision.request import Evaluation
+
+
+class Rules(Protocol):
+    """What deciding needs of the policy in force."""
+
+    @property
+    def reasons(self) -> ReasonTable:
+        """The table of reasons."""
+
+    @property
+    def scales(self) -> Scales:
+        """Ordered scales."""
+
+
+class Fault(Exception):
+    """The engine gave no answer that may be used."""
+
+    def __init__(self, code: str, facts: Mapping[str, Any]) -> None:
+        """Keep the reason code and the facts of its sentence."""
+        super().__init__(code)
+        self.code = code
+        self.facts = facts
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A policy document that was checked."""
+
+    effect: str
+    outcome: str
+    reasons: tuple[str, ...]
+    determining: tuple[str, ...]
+    obligations: tuple[Mapping[str, Any], ...]
+    policy_revision: str
+    document: Mapping[str, Any]
+
+
+@dataclass(slots=True)
+class Prepared:
+    """A question with its facts, ready for the engine."""
+
+    question: Question
+    facts: Facts
+    view: View
+    encoded: bytes
+    facts_us: int
+
+
+def prepare(
+    evaluation: Evaluation,
+    caller: Caller,
+    view: View,
+    at: Instant,
+    *,
+    rules: Rules,
+    coordination: Mapping[str, Any],
+) -> Prepared:
+    """Do steps (1) and (2), without awaiting, so that all facts are of one revision."""
+    started = perf_counter_ns()
+    # (1) Resolve.
+    question = resolve(evaluation, caller, view, at)
+    # (2) Facts.
+    facts = collect(question, view, scales=rules.scales, coordination=coordination)
+    encoded = msgspec.json.encode(facts.document)
+    return Prepared(question, facts, view, encoded, (perf_counter_ns() - started) // 1_000)
+
+
+def interpret(prepared: Prepared, answer: Answer, *, rules: Rules, engine_us: int) -> Decision:
+    """Do step (4) for an answer that may be used."""
+    case = Case(
+        question=prepared.question,
+        facts=prepared.facts,
+        result=answer.document,
+        view=prepared.view,
+        scales=rules.scales,
+    )
+    decision = conclude(
+        case=case,
+        effect=answer.effect,
+        outcome=answer.outcome,
+        codes=answer.reasons,
+        determining=answer.determining,
+        obligations=answer.obligations,
+        policy_revision=answer.policy_revision,
+        table=rules.reasons,
+    )
+    return replace(decision, timings_us={"facts": prepared.facts_us, "engine": engine_us})
+
+
+def fault(prepared: Prepared, error: Fault, *, rules: Rules) -> Decision:
+    """Do step (4) for a fault: deny."""
+    return refuse(
+        error.code,
+        error.facts,
+        question=prepared.question,
+        view=prepared.view,
+        at=prepared.question.at,
+        table=rules.reasons,
+        document=prepared.facts.document,
+    )
+
+
+Ask = Callable[[bytes], Awaitable[Answer]]
+AskNow = Callable[[bytes], Answer]
+
+
+def decide_now(prepared: Prepared, ask: AskNow, *, rules: Rules) -> Decision:
+    """Do steps (3) and (4) with an engine in this process."""
+    started = perf_counter_ns()
+    try:
+        answer = ask(prepared.encoded)
+    except Fault as error:
+        return fault(prepared, error, rules=rules)
+    return interpret(prepared, answer, rules=rules, engine_us=(perf_counter_ns() - started) // 1_000)
+
+
+async def decide(prepared: Prepared, ask: Ask, *, rules: Rules) -> Decision:
+    """Do steps (3) and (4) with an engine that has to be waited for."""
+    started = perf_counter_ns()
+    try:
+        answer = await ask(prepared.encoded)
+    except Fault as error:
+        return fault(prepared, error, rules=rules)
+    return interpret(prepared, answer, rules=rules, engine_us=(perf_counter_ns() - started) // 1_000)

@@ -1,0 +1,210 @@
+"""Facts: the policy input of decision.md section 2, built from one view at one instant.
+
+Everything here is a fact and nothing a verdict. Python may leave out a chain that cannot hold; it never turns a deny
+into an allow. The schema is `policy/schemas/input.json`, and a test checks what this module builds against it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from remit_graph.view.members import reached
+from remit_graph.view.ownership import FieldOwnership, owners_of, ownership
+from remit_service.decision.proof import Proof, chain_facts, near_facts, prove
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from remit_graph.model.condition import Scales
+    from remit_graph.model.resource_type import Action
+    from remit_graph.view.state import View
+    from remit_service.decision.resolve import Question
+
+_NO_PROOF: Final[dict[str, Any]] = {
+    "chains": [],
+    "near_misses": [],
+    "search": {"truncated": False, "depth_bound_hit": False},
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Facts:
+    """The policy input, with what its building found.
+
+    Attributes:
+        document: The input, ready to be encoded.
+        proof: Chains and near misses, or None where the question could not be resolved.
+        ownership: One row for each touched field.
+    """
+
+    document: Mapping[str, Any]
+    proof: Proof | None
+    ownership: tuple[FieldOwnership, ...]
+
+
+def collect(question: Question, view: View, *, scales: Scales, coordination: Mapping[str, Any]) -> Facts:
+    """Build the policy input for `question`.
+
+    Args:
+        question: What is asked, resolved against `view`.
+        view: The graph at the decision's revision.
+        scales: Ordered scales of the policy data.
+        coordination: The members `coordination`, `capability`, `approval`, `incidents` of the input.
+    """
+    target = question.target
+    rows: tuple[FieldOwnership, ...] = ()
+    proof: Proof | None = None
+    proof_facts = _NO_PROOF
+    if target is not None:
+        covering = view.selectors.covering(target.keys)
+        owners = owners_of(view, target, covering)
+        rows = tuple(ownership(view, target, owners, frozenset()))
+        proof = prove(view, target, covering, scales)
+        proof_facts = _proof_facts(view, question, proof)
+    document = {
+        "request": _request(question),
+        "identity": {
+            "authenticated": question.caller.is_authenticated,
+            "speaks_for": question.caller.is_authenticated and question.is_subject_proven,
+        },
+        "subject": _subject(question, view),
+        "action": _action(question.action, question.evaluation.action),
+        "resource": _resource(question, view, rows),
+        **proof_facts,
+        **coordination,
+        "epochs": {
+            "policy": view.policy_epoch,
+            "authority": view.authority_epoch,
+            "minimum_authority": {"read": view.floor(writes=False), "write": view.floor(writes=True)},
+        },
+    }
+    return Facts(document=document, proof=proof, ownership=rows)
+
+
+def _proof_facts(view: View, question: Question, proof: Proof) -> dict[str, Any]:
+    target = question.target
+    assert target is not None  # noqa: S101 - for the type checker; the caller has just looked
+    return {
+        "chains": [chain_facts(view, target, chain, number) for number, chain in enumerate(proof.found.chains, 1)],
+        "near_misses": [near_facts(miss, number) for number, miss in enumerate(proof.near, 1)],
+        "search": {"truncated": proof.found.truncated, "depth_bound_hit": proof.found.depth_bound_hit},
+    }
+
+
+def _request(question: Question) -> dict[str, Any]:
+    asked, properties = question.evaluation, question.properties
+    return {
+        "subject": {"type": asked.subject.type, "id": asked.subject.id},
+        "action": {"name": asked.action, "properties": properties.get("action", {})},
+        "resource": {
+            "type": asked.resource.type,
+            "id": asked.resource.id,
+            "properties": properties.get("resource", {}),
+        },
+        "fields": list(question.fields),
+        "context": question.context,
+        "at": question.at,
+        "faults": list(question.faults),
+    }
+
+
+def _subject(question: Question, view: View) -> dict[str, Any]:
+    principal = question.principal
+    if principal is None:
+        return {"principal": None, "kind": None, "disabled": False, "trust": 0, "acts_as": [], "attributes": {}}
+    writes = question.action is not None and question.action.writes
+    return {
+        "principal": principal.id,
+        "kind": principal.kind,
+        "disabled": principal.disabled,
+        "trust": principal.trust,
+        "acts_as": reached(view, principal.id, question.at, writes=writes),
+        "attributes": principal.attributes,
+    }
+
+
+def _action(action: Action | None, name: str) -> dict[str, Any]:
+    if action is None:
+        return {
+            "name": name, "known": False, "class": None, "risk": None, "reversible": False, "domain": None,
+            "strict": False, "record_required": False,
+        }  # fmt: skip
+    return {
+        "name": action.name,
+        "known": True,
+        "class": action.class_,
+        "risk": action.risk,
+        "reversible": action.reversible,
+        "domain": action.domain,
+        "strict": False,
+        "record_required": False,
+    }
+
+
+def _resource(question: Question, view: View, rows: tuple[FieldOwnership, ...]) -> dict[str, Any]:
+    resolved, asked = question.resource, question.evaluation
+    if resolved is None:
+        return {
+            "key": None, "coordination_key": None, "type": asked.resource.type, "known": False, "attributes": {},
+            "ancestors": [], "concurrency": None, "version": None, "version_trusted": False, "superseded": False,
+            "dimensions": {}, "escalated": False, "type_fields": {}, "ownership": [],
+        }  # fmt: skip
+    stored = view.resources.get(resolved.key)
+    trusted = question.caller.trusts("resource_version")
+    declared = resolved.type
+    override = question.action.concurrency if question.action is not None else None
+    return {
+        "key": resolved.key,
+        "coordination_key": resolved.key,
+        "type": declared.name,
+        "known": True,
+        "attributes": stored.attributes if stored is not None else {},
+        "ancestors": [key for level in question.levels for key in level],
+        "concurrency": str(override or _concurrency(question)),
+        "version": asked.context.get("resource_version") if trusted else None,
+        "version_trusted": trusted,
+        "superseded": False,
+        "dimensions": _dimensions(question),
+        "escalated": False,
+        "type_fields": {
+            name: _field(spec.domain, spec.merge, spec.managed, spec.independent)
+            for name, spec in declared.fields.items()
+        },
+        "ownership": [_owner_row(row) for row in rows],
+    }
+
+
+def _concurrency(question: Question) -> str:
+    """The class of the type, or of the touched fields where all of them override it alike."""
+    declared = question.resource.type  # type: ignore[union-attr]
+    overrides = {declared.fields[name].concurrency for name in question.fields if name in declared.fields}
+    own = overrides.pop() if len(overrides) == 1 else None
+    return own or declared.concurrency
+
+
+def _dimensions(question: Question) -> dict[str, Any]:
+    target = question.target
+    if target is None:
+        return {}
+    return {
+        name: {"graph": list(values), "context": question.context.get(name)}
+        for name, values in target.graph_dimensions.items()
+    }
+
+
+def _field(domain: str | None, merge: str | None, managed: bool, independent: bool) -> dict[str, Any]:  # noqa: FBT001
+    return {"domain": domain, "merge": merge, "managed": managed, "independent": independent}
+
+
+def _owner_row(row: FieldOwnership) -> dict[str, Any]:
+    edge = row.edges[0] if row.edges else None
+    return {
+        "field": row.field,
+        "managed": row.managed,
+        "owner": edge.from_ if edge else None,
+        "edge_id": edge.edge_id if edge else None,
+        "ownership_epoch": edge.ownership_epoch if edge else None,
+        "frozen": row.frozen,
+        "owners": sorted({each.from_ for each in row.edges}),
+    }

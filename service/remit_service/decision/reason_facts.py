@@ -1,0 +1,301 @@
+"""The facts each reason names: which edge, which field, which holder, which number."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from remit_graph.model.condition import Condition, Scales, Truth
+from remit_graph.model.instant import format_instant
+
+if TYPE_CHECKING:
+    from remit_graph.model.edge import Edge
+    from remit_graph.view.near import NearMiss
+    from remit_graph.view.state import View
+    from remit_graph.view.target import Target
+    from remit_service.decision.facts import Facts
+    from remit_service.decision.resolve import Question
+
+Result = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Case:
+    """What a reason can be explained from.
+
+    Attributes:
+        question: What was asked.
+        facts: The policy input.
+        result: The policy's document: conflicts, site denials, policy errors, approvals.
+        view: The graph.
+        scales: Ordered scales.
+    """
+
+    question: Question
+    facts: Facts
+    result: Result
+    view: View
+    scales: Scales
+
+    @property
+    def document(self) -> Mapping[str, Any]:
+        """The policy input."""
+        return self.facts.document
+
+
+def facts_of(code: str, case: Case) -> dict[str, Any]:
+    """Return the facts that the sentence of `code` names, as far as they are known."""
+    common = _common(case)
+    build = _BUILDERS.get(code)
+    return {**common, **(build(code, case) if build else {})}
+
+
+def _common(case: Case) -> dict[str, Any]:
+    asked = case.question.evaluation
+    resolved = case.question.resource
+    principal = case.question.principal
+    return {
+        "subject": principal.id if principal else f"{asked.subject.type}:{asked.subject.id}",
+        "action": asked.action,
+        "key": resolved.key if resolved else f"{asked.resource.type}:{asked.resource.id}",
+    }
+
+
+def _malformed(code: str, case: Case) -> dict[str, Any]:
+    message = case.question.faults.get(code, "")
+    return {"key": case.question.evaluation.resource.id, "problem": message.partition(": ")[2] or message}
+
+
+def _unknown_field(_code: str, case: Case) -> dict[str, Any]:
+    declared = case.document["resource"]["type_fields"]
+    missing = [name for name in case.question.fields if name not in declared]
+    return {"field": missing[0] if missing else None, "type": case.document["resource"]["type"]}
+
+
+def _identity(_code: str, case: Case) -> dict[str, Any]:
+    return {"enforcement_point": case.question.caller.name}
+
+
+def _authority(code: str, case: Case) -> dict[str, Any]:
+    """The near miss that came furthest and fails with this code, by its failing edge."""
+    near = case.facts.proof.near if case.facts.proof else ()
+    miss = next((each for each in near if each.reason == code), None)
+    if miss is None or case.question.target is None:
+        return {}
+    edge = miss.failed
+    facts: dict[str, Any] = {"edge": edge.position, "root": miss.chain.edges[0].from_}
+    detail = _DETAILS.get(code)
+    if detail is not None:
+        facts |= detail(miss, case, case.question.target)
+    return facts
+
+
+def _stale_epoch(miss: NearMiss, case: Case, target: Target) -> dict[str, Any]:
+    floor = case.view.minimum_epoch(miss.failed, writes=target.spec.writes)
+    return {"epoch": miss.failed.epoch, "minimum_epoch": floor}
+
+
+def _ended(miss: NearMiss, _case: Case, _target: Target) -> dict[str, Any]:
+    until = miss.failed.valid_until
+    return {"valid_until": None if until is None else format_instant(until)}
+
+
+def _begins(miss: NearMiss, _case: Case, _target: Target) -> dict[str, Any]:
+    start = miss.failed.valid_from
+    return {"valid_from": None if start is None else format_instant(start)}
+
+
+def _depth(miss: NearMiss, case: Case, _target: Target) -> dict[str, Any]:
+    hops = miss.chain.hops
+    realm = case.view.realm.max_delegation_depth
+    if miss.failed not in hops or miss.failed.max_depth is None:
+        return {"edge": hops[0].position, "max_depth": realm, "depth": len(hops) - 1}
+    after = len(hops) - 1 - hops.index(miss.failed)
+    if miss.failed.max_depth >= after:
+        return {"edge": hops[0].position, "max_depth": realm, "depth": len(hops) - 1}
+    return {"max_depth": miss.failed.max_depth, "depth": after}
+
+
+def uncovered(edge: Edge, target: Target) -> dict[str, Any]:
+    """Return the first dimension in which `edge` does not cover the target, with what is outside."""
+    scope = edge.scope
+    if scope.actions is not None and target.action not in scope.actions:
+        return {"dimension": "actions", "offending": [target.action]}
+    if any(not any(target.under(each) for each in group) for group in scope.resources or ()):
+        return {"dimension": "resources", "offending": [target.key]}
+    if scope.fields is not None:
+        outside = [name for name in target.fields if name not in scope.fields] or ["the whole resource"]
+        if not target.fields or any(name not in scope.fields for name in target.fields):
+            return {"dimension": "fields", "offending": outside}
+    for name, values in scope.where:
+        if target.dimension(name) not in values:
+            return {"dimension": name, "offending": [f"{name} {target.dimension(name) or 'unknown'}"]}
+    return {}
+
+
+def _scope(miss: NearMiss, _case: Case, target: Target) -> dict[str, Any]:
+    return uncovered(miss.failed, target)
+
+
+def _attenuation(miss: NearMiss, _case: Case, target: Target) -> dict[str, Any]:
+    """The earlier hop refuses what a later one claims: name the later as the edge, the earlier as its parent."""
+    hops = miss.chain.hops
+    child = hops[min(hops.index(miss.failed) + 1, len(hops) - 1)]
+    return {"edge": child.position, "parent": miss.failed.position, **uncovered(miss.failed, target)}
+
+
+def _condition(miss: NearMiss, case: Case, target: Target) -> dict[str, Any]:
+    wanted = Truth.UNKNOWN if miss.reason == "condition_unknown" else Truth.NOT_MET
+    for each in miss.failed.scope.conditions:
+        if each.truth(target.attribute, case.scales) is wanted:
+            actual = target.attribute(each.attribute)
+            shown = "missing" if actual is None else actual
+            return {"attribute": each.attribute, "condition": _phrase(each), "actual": shown}
+    unknown = miss.failed.scope.unknown or tuple(
+        name for name, _ in miss.failed.scope.where if not target.declares(name)
+    )
+    return {"attribute": unknown[0] if unknown else None}
+
+
+def _phrase(condition: Condition) -> str:
+    words = {"equals": "is", "in": "is one of", "at_most": "is at most", "at_least": "is at least"}
+    value = condition.value
+    shown = ", ".join(map(str, value)) if isinstance(value, tuple) else value
+    return f"`{condition.attribute}` {words.get(condition.operator, condition.operator)} {shown}"
+
+
+_DETAILS: Final[dict[str, Callable[[NearMiss, Case, Target], dict[str, Any]]]] = {
+    "stale_authority_epoch": _stale_epoch,
+    "delegation_expired": _ended,
+    "delegation_not_yet_valid": _begins,
+    "depth_exceeded": _depth,
+    "attenuation_violated": _attenuation,
+    "scope_not_covered": _scope,
+    "condition_unknown": _condition,
+    "condition_not_met": _condition,
+}
+
+
+def _trust(_code: str, case: Case) -> dict[str, Any]:
+    hops = [hop for chain in case.document["chains"] for hop in chain["hops"] if hop["edge"] == "DELEGATES"]
+    lowest = min(hops, key=lambda hop: hop["trust"], default=None)
+    return {"principal": lowest["to"], "trust": lowest["trust"]} if lowest else {}
+
+
+def _truncated(_code: str, case: Case) -> dict[str, Any]:
+    proof = case.facts.proof
+    return {"count": len(proof.found.chains) if proof else 0}
+
+
+def _ownership(code: str, case: Case) -> dict[str, Any]:
+    rows = [row for row in case.document["resource"]["ownership"] if row["managed"]]
+    wanted = _OWNER_ROWS[code]
+    row = next((each for each in rows if wanted(each)), rows[0] if rows else None)
+    if row is None:
+        return {}
+    return {
+        "field": row["field"],
+        "owner": row["owner"],
+        "owners": row["owners"] or None,
+        "ownership_epoch": row["ownership_epoch"],
+        "presented": _presented_epoch(case, row),
+        "root": _root(case),
+    }
+
+
+_OWNER_ROWS: Final[dict[str, Callable[[Mapping[str, Any]], bool]]] = {
+    "ownership_unresolved": lambda row: row["owner"] is None,
+    "ownership_conflict": lambda row: len(row["owners"]) > 1,
+    "not_owner": lambda row: row["owner"] is not None,
+    "stale_ownership_epoch": lambda row: row["owner"] is not None,
+    "owner_frozen": lambda row: bool(row["frozen"]),
+}
+
+
+def _root(case: Case) -> str | None:
+    chains = case.document["chains"] or case.document["near_misses"]
+    return chains[0]["hops"][0]["from"] if chains else None
+
+
+def _presented_epoch(case: Case, row: Mapping[str, Any]) -> int | None:
+    said = case.document["request"]["context"].get("ownership_epoch")
+    if said is not None and row["ownership_epoch"] is not None and said < row["ownership_epoch"]:
+        return int(said)
+    for chain in case.document["chains"] or case.document["near_misses"]:
+        root = chain["hops"][0]
+        stamps = [each["ownership_epoch"] for each in root.get("rests_on") or ()]
+        if root.get("ownership_epoch") is not None:
+            stamps.append(root["ownership_epoch"])
+        if stamps:
+            return int(max(stamps))
+    return None
+
+
+def _version(_code: str, case: Case) -> dict[str, Any]:
+    context = case.document["request"]["context"]
+    return {
+        "expected_version": context.get("expected_version"),
+        "current_version": case.document["resource"]["version"],
+    }
+
+
+def _site(_code: str, case: Case) -> dict[str, Any]:
+    denials = case.result.get("site") or [{}]
+    first = denials[0]
+    return {"rule": first.get("rule"), "message": first.get("message"), "site": list(case.result.get("site") or ())}
+
+
+def _policy_error(_code: str, case: Case) -> dict[str, Any]:
+    errors = case.result.get("policy_errors") or [{}]
+    first = dict(errors[0])
+    return {"expected": first.get("type"), "found": first.get("found", "nothing"), **first}
+
+
+def _approval(_code: str, case: Case) -> dict[str, Any]:
+    demanded = case.result.get("approvals") or [{}]
+    given = case.document.get("approval") or {}
+    return {
+        "rule": demanded[0].get("rule"),
+        "quorum": demanded[0].get("quorum"),
+        "approvers": str(len(given.get("approvers", ()))),
+        "approval_id": given.get("approval_id"),
+    }
+
+
+def _capability(_code: str, case: Case) -> dict[str, Any]:
+    values = case.document["resource"]["dimensions"].get("environment") or {}
+    found = values.get("graph") or [values.get("context")]
+    presented = case.document.get("capability") or {}
+    return {"environment": found[0], "capability_id": presented.get("capability_id")}
+
+
+def _conflict(_code: str, case: Case) -> dict[str, Any]:
+    conflicts = case.result.get("conflicts") or [{}]
+    return dict(conflicts[0])
+
+
+_AUTHORITY_CODES: Final = (
+    "principal_mismatch", "delegation_revoked", "stale_authority_epoch", "delegation_expired",
+    "delegation_not_yet_valid", "depth_exceeded", "attenuation_violated", "scope_not_covered", "condition_unknown",
+    "condition_not_met",
+)  # fmt: skip
+_BUILDERS: Final[dict[str, Callable[[str, Case], dict[str, Any]]]] = {
+    "malformed_resource_key": _malformed,
+    "unknown_field": _unknown_field,
+    "identity_mismatch": _identity,
+    **dict.fromkeys(_AUTHORITY_CODES, _authority),
+    "trust_too_low": _trust,
+    "proof_search_truncated": _truncated,
+    **dict.fromkeys(_OWNER_ROWS, _ownership),
+    "version_required": _version,
+    "stale_resource_version": _version,
+    "policy_denied": _site,
+    "policy_error": _policy_error,
+    "approval_required": _approval,
+    "approval_stale": _approval,
+    "capability_required": _capability,
+    **dict.fromkeys(
+        ("resource_busy", "resource_coordinated", "conflicting_operation", "conflict_unknown", "follower"), _conflict
+    ),
+}

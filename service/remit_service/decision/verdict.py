@@ -1,0 +1,110 @@
+"""From the policy's document to a `Decision`; anything that is not a well-formed permit is a deny."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+from uuid import uuid4
+
+from remit_graph.model.edge import Edge, EdgeType
+from remit_service.decision.decision import Decision, Reason
+from remit_service.decision.reason_facts import Case, facts_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from remit_graph.model.instant import Instant
+    from remit_graph.view.state import View
+    from remit_service.decision.facts import Facts
+    from remit_service.decision.reasons import ReasonTable
+    from remit_service.decision.resolve import Question
+
+
+def new_id(prefix: str) -> str:
+    """Return a random id, `dec_…`."""
+    return f"{prefix}_{uuid4().hex}"
+
+
+def conclude(
+    *,
+    case: Case,
+    effect: str,
+    outcome: str,
+    codes: Iterable[str],
+    determining: Sequence[str],
+    obligations: Sequence[Mapping[str, Any]],
+    policy_revision: str,
+    table: ReasonTable,
+) -> Decision:
+    """Turn a policy result that was checked into a decision with sentences."""
+    question, view = case.question, case.view
+    carrying = _carrying(case.facts, determining)
+    return Decision(
+        decision_id=new_id("dec"),
+        effect=effect,
+        outcome=outcome,
+        reasons=tuple(table.reason(code, facts_of(code, case)) for code in codes),
+        at=question.at,
+        revision=view.revision,
+        obligations=tuple(obligations),
+        determining=tuple(determining),
+        conflicts=tuple(case.result.get("conflicts") or ()),
+        epochs=epochs_of(view, case.facts),
+        policy_revision=policy_revision,
+        not_after=not_after(carrying, question, view) if effect == "permit" else None,
+        record_input=case.facts.document,
+    )
+
+
+def refuse(
+    code: str,
+    facts: Mapping[str, Any],
+    *,
+    question: Question | None,
+    view: View,
+    at: Instant,
+    table: ReasonTable,
+    document: Mapping[str, Any] | None = None,
+) -> Decision:
+    """Return the deny of a fault: its one reason, and nothing that would let anybody proceed."""
+    reason: Reason = table.reason(code, facts)
+    return Decision(
+        decision_id=new_id("dec"),
+        effect="deny",
+        outcome="deny",
+        reasons=(reason,),
+        at=at if question is None else question.at,
+        revision=view.revision,
+        epochs={"policy": view.policy_epoch, "authority": view.authority_epoch, "ownership": {}, "lease": None},
+        policy_revision=view.policy_revision,
+        record_input=document or {},
+        deny_is_fault=table.is_fault(code),
+    )
+
+
+def epochs_of(view: View, facts: Facts) -> dict[str, Any]:
+    """Return the four epochs, kept apart."""
+    ownership = {row.field: row.edges[0].ownership_epoch for row in facts.ownership if row.edges}
+    presented = facts.document.get("coordination", {}).get("presented") or {}
+    return {
+        "policy": view.policy_epoch,
+        "authority": view.authority_epoch,
+        "ownership": ownership,
+        "lease": presented.get("current_token"),
+    }
+
+
+def _carrying(facts: Facts, determining: Sequence[str]) -> list[Edge]:
+    wanted = set(determining)
+    chains = facts.proof.found.chains if facts.proof is not None else ()
+    return next((list(chain.edges) for chain in chains if set(chain.ids) == wanted), [])
+
+
+def not_after(edges: Iterable[Edge], question: Question, view: View) -> Instant | None:
+    """Return the earliest end of anything a permit rests on: its edges, and the PART_OF edges above the resource."""
+    ends = [edge.valid_until for edge in edges if edge.valid_until is not None]
+    for level in question.levels:
+        for key in level:
+            for edge in view.outgoing(EdgeType.PART_OF, key):
+                if edge.valid_until is not None and edge.is_live(question.at):
+                    ends.append(edge.valid_until)
+    return min(ends, default=None)

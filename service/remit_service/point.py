@@ -1,0 +1,274 @@
+"""The decision point: one process that answers, records and changes, over one ledger and one policy.
+
+What it owes its callers, and where the parts are:
+
+- one instant and one revision a decision (`decision.decide`), never older than `max_staleness`;
+- every decision is recorded before it is given out (`DecisionLog`);
+- every change goes through one writer (`writer`);
+- a fault is a deny with a reason of its own, here as everywhere: `evaluate` raises for nothing but a request that is
+  not well formed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
+from functools import partial
+from time import perf_counter_ns
+from typing import TYPE_CHECKING, Any, Final, Protocol
+
+from remit_graph.errors import LedgerError
+from remit_graph.model.instant import SECOND, Instant
+from remit_service.asking import ask, ask_now
+from remit_service.decision.consistency import Consistency, make_token, parse_consistency, read_token
+from remit_service.decision.decide import decide, decide_now, prepare
+from remit_service.decision.verdict import refuse
+from remit_service.replica.replica import Replica
+from remit_service.writer.writer import Writer
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from remit_graph.ports import Ledger
+    from remit_graph.view.state import View
+    from remit_service.clock import Clock
+    from remit_service.decision.caller import Caller
+    from remit_service.decision.decision import Decision
+    from remit_service.decision.request import Evaluation
+    from remit_service.policy import Policy
+    from remit_service.writer.command import Done, Submission
+
+NO_COORDINATION: Final[Mapping[str, Any]] = {
+    "coordination": {
+        "required": "none", "mode": "exclusive", "phase": None, "held": None, "presented": None, "overlapping": [],
+        "overlapping_cut": False, "presence": [], "transfer": None, "sequence": None, "queue_length": 0, "priority": 0,
+    },
+    "capability": None,
+    "approval": None,
+    "incidents": [],
+}  # fmt: skip
+"""Coordination facts where nothing is held, waited for or edited."""
+
+
+class Recorder(Protocol):
+    """Where decisions are recorded before they are given out."""
+
+    async def record(
+        self, decision: Decision, evaluation: Evaluation, caller: Caller, labels: Mapping[str, Any]
+    ) -> None:
+        """Record a decision.
+
+        Raises:
+            RecordingFailed: it could not be recorded, and its action class demands that it is.
+        """
+
+
+class RecordingFailed(Exception):
+    """The decision log cannot write, and the action class demands a record."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bounds:
+    """What the point holds itself to.
+
+    Attributes:
+        max_staleness: A view that was not confirmed for longer denies.
+        revision_wait: How long a question waits for the revision it asks for.
+        max_clock_skew: A clock further off than this from the ledger's is not ready.
+    """
+
+    max_staleness: timedelta = timedelta(seconds=5)
+    revision_wait: timedelta = timedelta(seconds=1)
+    max_clock_skew: timedelta = timedelta(seconds=2)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Readiness:
+    """Whether this process should be asked.
+
+    Attributes:
+        ready: True where nothing is wrong.
+        problems: One sentence each.
+        details: Revision, epochs, staleness and the like.
+    """
+
+    ready: bool
+    problems: tuple[str, ...] = ()
+    details: Mapping[str, Any] = field(default_factory=dict)
+
+
+class DecisionPoint:
+    """Answers questions and takes commands for one realm."""
+
+    def __init__(
+        self, *, ledger: Ledger, policy: Policy, clock: Clock, recorder: Recorder, bounds: Bounds | None = None
+    ) -> None:
+        """Put the parts together; `start` brings them up."""
+        self.ledger = ledger
+        self.policy = policy
+        self.clock = clock
+        self.recorder = recorder
+        self.bounds = bounds or Bounds()
+        self.replica = Replica(ledger, clock)
+        self.writer = Writer(ledger, self.replica, clock)
+        self._bundle_changed = asyncio.Event()
+
+    async def start(self) -> None:
+        """Load the graph, follow the ledger, take commands.
+
+        Raises:
+            LedgerError: the ledger cannot be read.
+        """
+        await self.replica.start()
+        await self.writer.start()
+
+    async def aclose(self) -> None:
+        """Stop taking commands, give everything back."""
+        await self.writer.aclose()
+        await self.replica.aclose()
+        await self.policy.engine.aclose()
+        await self.ledger.aclose()
+
+    @property
+    def view(self) -> View:
+        """The graph at the newest revision this process has."""
+        return self.replica.view
+
+    def now(self) -> Instant:
+        """The instant of whatever is decided now: never before the last change (rules.md 9)."""
+        return max(self.clock.now(), self.view.at)
+
+    async def evaluate(
+        self, evaluation: Evaluation, caller: Caller, *, labels: Mapping[str, Any] | None = None
+    ) -> Decision:
+        """Decide, record, answer.
+
+        Raises:
+            RequestError: the context asks for a consistency that does not exist.
+        """
+        started = perf_counter_ns()
+        consistency = parse_consistency(evaluation.context.get("consistency"))
+        decision = await self._too_old(consistency, evaluation)
+        if decision is None:
+            decision = await self._decide(evaluation, caller)
+        total = (perf_counter_ns() - started) // 1_000
+        decision = replace(decision, timings_us={**decision.timings_us, "total": total})
+        return await self._recorded(decision, evaluation, caller, labels or {})
+
+    async def _decide(self, evaluation: Evaluation, caller: Caller) -> Decision:
+        policy = self.policy
+        prepared = prepare(evaluation, caller, self.view, self.now(), rules=policy, coordination=NO_COORDINATION)
+        if policy.engine is policy.embedded:
+            return decide_now(prepared, partial(ask_now, policy), rules=policy)
+        return await decide(prepared, partial(ask, policy), rules=policy)
+
+    async def _recorded(
+        self, decision: Decision, evaluation: Evaluation, caller: Caller, labels: Mapping[str, Any]
+    ) -> Decision:
+        try:
+            await self.recorder.record(decision, evaluation, caller, labels)
+        except RecordingFailed as error:
+            return self._deny("decision_log_unavailable", {"problem": str(error)})
+        return decision
+
+    def _deny(self, code: str, facts: Mapping[str, Any]) -> Decision:
+        return refuse(code, facts, question=None, view=self.view, at=self.now(), table=self.policy.reasons)
+
+    async def _too_old(self, consistency: Consistency, evaluation: Evaluation) -> Decision | None:
+        """Bring the view to the freshness that is asked for; the deny where it cannot be had."""
+        if consistency.fully or self._is_strict(evaluation):
+            try:
+                await asyncio.wait_for(self.replica.catch_up(), self.bounds.revision_wait.total_seconds())
+            except (LedgerError, TimeoutError):
+                return self._stale()
+        if consistency.token is not None:
+            denied = await self._wait_for(consistency.token)
+            if denied is not None:
+                return denied
+        if self.replica.staleness_seconds() > self.bounds.max_staleness.total_seconds():
+            return self._stale()
+        return None
+
+    def _is_strict(self, evaluation: Evaluation) -> bool:
+        action = self.view.actions.get(evaluation.action)
+        strict: list[str] = self.policy.data["remit"]["config"].get("strict") or []
+        return action is not None and (action.class_ in strict or action.name in strict)
+
+    async def _wait_for(self, token: str) -> Decision | None:
+        head = self.replica.head
+        wanted = read_token(token, head) if head is not None else None
+        if wanted is None:
+            return self._deny("revision_foreign", {})
+        if not await self.replica.reached(wanted, self.bounds.revision_wait):
+            return self._deny("revision_not_reached", {"wanted": wanted, "revision": self.view.revision})
+        return None
+
+    def _stale(self) -> Decision:
+        age = self.replica.staleness_seconds()
+        facts = {"max_staleness_ms": int(self.bounds.max_staleness.total_seconds() * 1000)}
+        if age != float("inf"):
+            facts["age_ms"] = int(age * 1000)
+        return self._deny("authority_stale", facts)
+
+    async def submit(self, submission: Submission) -> Done:
+        """Decide and append a command.
+
+        Raises:
+            LedgerError: nothing was appended, or (`OutcomeUnknown`) send it again with the same Idempotency-Key.
+        """
+        return await self.writer.submit(submission)
+
+    def revision_token(self, revision: int | None = None) -> str:
+        """Return the token of a revision, by default of the newest this process has."""
+        head = self.replica.head
+        return "" if head is None else make_token(head, self.view.revision if revision is None else revision)
+
+    @property
+    def policy_revision(self) -> str:
+        """Digest of the bundle in force."""
+        return self.policy.revision
+
+    def bundle_archive(self) -> tuple[str, bytes]:
+        """Return entity tag and bytes of the bundle as OPA fetches it."""
+        return self.policy.archive.etag, self.policy.archive.body
+
+    async def wait_for_bundle(self, etag: str, within: timedelta) -> bool:
+        """Wait until the bundle in force has another tag; False when `within` is over first."""
+        if self.policy.archive.etag != etag:
+            return True
+        try:
+            await asyncio.wait_for(self._bundle_changed.wait(), within.total_seconds())
+        except TimeoutError:
+            return False
+        return True
+
+    def activate(self, policy: Policy) -> None:
+        """Put another policy in force, at once and as a whole."""
+        self.policy = policy
+        self._bundle_changed.set()
+        self._bundle_changed = asyncio.Event()
+
+    def readiness(self) -> Readiness:
+        """Say whether this process should be asked, and if not, why."""
+        problems: list[str] = []
+        age = self.replica.staleness_seconds()
+        head = self.replica.head
+        if not self.replica.is_loaded:
+            problems.append("the graph is not loaded")
+        elif age > self.bounds.max_staleness.total_seconds():
+            problems.append(f"the view was last confirmed {age:.1f} s ago")
+        if self.replica.stopped_by is not None:
+            problems.append(f"{self.replica.stopped_by.message}; {self.replica.stopped_by.advice}")
+        skew = (self.clock.now() - head.now) / SECOND if head is not None else 0.0
+        details = {
+            "realm": self.view.realm.name,
+            "revision": self.view.revision,
+            "policy_revision": self.policy_revision,
+            "policy_epoch": self.view.policy_epoch,
+            "authority_epoch": self.view.authority_epoch,
+            "load_failures": self.replica.load_failures,
+            "staleness_seconds": None if age == float("inf") else round(age, 3),
+            "clock_skew_seconds": round(skew, 3),
+        }
+        return Readiness(ready=not problems, problems=tuple(problems), details=details)

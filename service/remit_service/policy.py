@@ -1,0 +1,68 @@
+"""The policy in force: one bundle, the engines that evaluate it, and what of its data Python reads."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from remit_service.bundle.serve import Published, published
+from remit_service.decision.reasons import ReasonTable
+from remit_service.engines.embedded import EmbeddedEngine
+from remit_service.engines.result import DecisionReader
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from remit_graph.model.condition import Scales
+    from remit_service.bundle.model import Bundle
+    from remit_service.engines.ports import PolicyEngine
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """A bundle, ready to decide.
+
+    Attributes:
+        bundle: The files.
+        embedded: The engine in process; commands are decided by it whatever answers decisions (rules.md 11).
+        engine: What answers decisions: `embedded`, or OPA.
+        reader: Checks decision documents.
+        reasons: The table of reasons.
+        scales: Ordered scales that conditions compare on.
+        archive: The bundle as OPA fetches it.
+        data: The data tree, for tables that other rooms read.
+    """
+
+    bundle: Bundle
+    embedded: EmbeddedEngine
+    engine: PolicyEngine
+    reader: DecisionReader
+    reasons: ReasonTable
+    scales: Scales
+    archive: Published
+    data: Mapping[str, Any]
+
+    @property
+    def revision(self) -> str:
+        """Digest of the bundle."""
+        return self.bundle.revision
+
+
+def policy_of(bundle: Bundle, engine: PolicyEngine | None = None) -> Policy:
+    """Compile a bundle and read its data; decisions are answered by `engine`, or in process where it is None."""
+    embedded = EmbeddedEngine(bundle)
+    data = msgspec.json.decode(bundle.data_json)
+    reasons = ReasonTable(data["remit"]["reasons"]["codes"])
+    scales = {name: tuple(values) for name, values in data["remit"]["config"]["scales"].items()}
+    return Policy(
+        bundle=bundle,
+        embedded=embedded,
+        engine=engine or embedded,
+        reader=DecisionReader(codes=reasons.codes, revision=bundle.revision),
+        reasons=reasons,
+        scales=scales,
+        archive=published(bundle),
+        data=data,
+    )

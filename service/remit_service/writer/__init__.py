@@ -1,0 +1,1 @@
+"""The single way to change: commands in, changes appended, in batches that one commit pays for."""

@@ -1,0 +1,82 @@
+"""Commands on their way to the ledger: what is asked, how it is decided, what came of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from remit_graph.model.instant import Instant
+from remit_graph.view.state import View
+
+if TYPE_CHECKING:
+    from remit_graph.model.change import Change
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Accepted:
+    """A decided command: what it changes and what its caller is told.
+
+    Attributes:
+        changes: Empty where the command is idempotent by content and found nothing to do: nothing is appended then.
+        result: The answer, JSON values only; stored under the request id.
+    """
+
+    changes: tuple[Change, ...]
+    result: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Refused:
+    """A refused command: a value, not an error. Nothing is appended.
+
+    Attributes:
+        code: Reason code of the closed set.
+        message: One plain sentence.
+        facts: What else the answer names.
+    """
+
+    code: str
+    message: str
+    facts: Mapping[str, Any] = field(default_factory=dict)
+
+
+Verdict = Accepted | Refused
+Decide = Callable[[View, Instant], Verdict]
+"""Decides a command on a view at an instant; must not keep the view, and is called again when the head has moved."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Submission:
+    """A command as submitted.
+
+    Attributes:
+        action: What is asked, `GRAPH_APPLY`, `GRANT` …
+        actor: The principal that asks.
+        decide: How it is decided.
+        request_id: Digest of (caller, Idempotency-Key), or None.
+        fingerprint: Digest of the body, compared on a repeat.
+        reason: Free text of the actor.
+    """
+
+    action: str
+    actor: str
+    decide: Decide
+    request_id: str | None = None
+    fingerprint: str | None = None
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Done:
+    """What came of a command.
+
+    Attributes:
+        verdict: Accepted or refused.
+        revision: At which it is visible, or at which it was refused.
+        replayed: Whether this is the stored answer of an earlier submission.
+    """
+
+    verdict: Verdict
+    revision: int
+    replayed: bool = False
