@@ -20,7 +20,8 @@ from tests.support.report import FEATURES
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-LEDGER: Final = Path(__file__).parents[1] / "fixtures" / "features.txt"
+ROOT: Final = Path(__file__).parents[1]
+LEDGER: Final = ROOT / "fixtures" / "features.txt"
 
 
 def rows() -> dict[str, str]:
@@ -35,10 +36,10 @@ def shown_by(row: str, outcomes: Mapping[str, Mapping[str, Any]]) -> list[str]:
 
 def main(arguments: list[str]) -> int:
     """Print the ledger."""
-    if not FEATURES.exists():
+    if not (ROOT / FEATURES).exists():
         print("features: no test has run here yet; `./run test` runs them")
         return 1
-    outcomes = json.loads(FEATURES.read_text())
+    outcomes = json.loads((ROOT / FEATURES).read_text())
     tests = {row: shown_by(row, outcomes) for row in rows()}
     for row, title in rows().items():
         if tests[row] and "--missing" in arguments:

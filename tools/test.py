@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 from typing import Final
 
 from tests.support.report import FEATURES
@@ -25,7 +26,7 @@ def main(arguments: list[str]) -> int:
     services.main()
     linted = lint.main()
     # The whole suite says anew which rows of the ledger it shows.
-    FEATURES.unlink(missing_ok=True)
+    Path(FEATURES).unlink(missing_ok=True)
     tested = pytest(*WHOLE_SUITE)
     if linted != 0:
         print("test: the checks above failed; `./run lint` repeats them")

@@ -25,13 +25,12 @@ DEBIAN_PACKAGES: Final = {
     "caddy": "caddy",
     "haproxy": "haproxy",
     "chromium": "chromium",
-    "go": "golang-go",
     "mvn": "maven",
     "java": "openjdk-17-jre-headless",
 }
 
 
-class Missing(Exception):  # noqa: N818 - not an error: a fact that the caller turns into a skip
+class Missing(Exception):
     """A program cannot be had here; the message is one line and says how to get it."""
 
 
@@ -49,7 +48,10 @@ def program(name: str) -> Path:
     """
     found = shutil.which(name, path=SEARCH_PATH)
     if found is None:
-        raise Missing(f"`{name}` is not installed; on Debian and Ubuntu: apt install {DEBIAN_PACKAGES.get(name, name)}")
+        package = DEBIAN_PACKAGES.get(name)
+        raise Missing(
+            f"`{name}` is not installed" + (f"; on Debian and Ubuntu: apt install {package}" if package else "")
+        )
     return Path(found)
 
 
@@ -63,7 +65,7 @@ def opa() -> Path:
     for candidate in (opa_cached(), shutil.which("opa"), gopath / "bin" / "opa"):
         if candidate and Path(candidate).is_file() and _opa_serves(Path(candidate)):
             return Path(candidate)
-    raise Missing(f"no OPA {OPA_VERSION} or later; `./run services` builds it with Go")
+    raise Missing(f"no OPA {OPA_VERSION} or later; `./run services` builds it with Go 1.26")
 
 
 def opa_cached() -> Path:

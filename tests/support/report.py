@@ -9,16 +9,15 @@ from __future__ import annotations
 import json
 import os
 from collections import Counter
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
 if TYPE_CHECKING:
     from collections.abc import Generator
+    from pathlib import Path
 
-ROOT: Final = Path(__file__).parents[2]
-FEATURES: Final = ROOT / ".cache" / "features.json"
+FEATURES: Final = ".cache/features.json"
 _ROWS: Final = "feature"
 
 
@@ -31,7 +30,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     """Collect in the process that reports; workers of xdist hand their reports to it."""
     if not hasattr(config, "workerinput"):
-        config.pluginmanager.register(_Report(), "remit-report")
+        config.pluginmanager.register(_Report(config.rootpath), "remit-report")
 
 
 def pytest_report_header(config: pytest.Config) -> str:
@@ -83,7 +82,8 @@ def _suite(nodeid: str) -> str:
 class _Report:
     """Gathers outcomes while the run goes on, in the reporting process only."""
 
-    def __init__(self) -> None:
+    def __init__(self, root: Path) -> None:
+        self._root = root
         self._outcomes: dict[str, dict[str, Any]] = {}
         self._skipped: Counter[tuple[str, str]] = Counter()
 
@@ -100,10 +100,11 @@ class _Report:
         """Keep the outcomes, with those of earlier runs whose files still exist."""
         if not self._outcomes:
             return
-        before = json.loads(FEATURES.read_text()) if FEATURES.exists() else {}
-        kept = {name: outcome for name, outcome in before.items() if (ROOT / name.partition("::")[0]).exists()}
-        FEATURES.parent.mkdir(exist_ok=True)
-        FEATURES.write_text(json.dumps(kept | self._outcomes, indent=1, sort_keys=True))
+        file = self._root / FEATURES
+        before = json.loads(file.read_text()) if file.exists() else {}
+        kept = {name: told for name, told in before.items() if (self._root / name.partition("::")[0]).exists()}
+        file.parent.mkdir(exist_ok=True)
+        file.write_text(json.dumps(kept | self._outcomes, indent=1, sort_keys=True))
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Say which suites were skipped, how much of them, and how to get what they need."""
