@@ -24,6 +24,7 @@ from remit_service.asking import ask, ask_now
 from remit_service.decision.consistency import Consistency, make_token, parse_consistency, read_token
 from remit_service.decision.decide import decide, decide_now, prepare
 from remit_service.decision.verdict import refuse
+from remit_service.replica.history import view_as_of, view_at_revision
 from remit_service.replica.replica import Replica
 from remit_service.writer.writer import Writer
 
@@ -124,10 +125,9 @@ class DecisionPoint:
         await self.writer.start()
 
     async def aclose(self) -> None:
-        """Stop taking commands, give everything back."""
+        """Stop taking commands and give the ledger back; engines are closed by whoever made them."""
         await self.writer.aclose()
         await self.replica.aclose()
-        await self.policy.engine.aclose()
         await self.ledger.aclose()
 
     @property
@@ -156,9 +156,38 @@ class DecisionPoint:
         decision = replace(decision, timings_us={**decision.timings_us, "total": total})
         return await self._recorded(decision, evaluation, caller, labels or {})
 
-    async def _decide(self, evaluation: Evaluation, caller: Caller) -> Decision:
+    async def explain(
+        self,
+        evaluation: Evaluation,
+        caller: Caller,
+        *,
+        at_revision: int | None = None,
+        as_of: Instant | None = None,
+        labels: Mapping[str, Any] | None = None,
+    ) -> Decision:
+        """Decide and explain, now or as it was; the answer is for reading and never for enforcement.
+
+        Raises:
+            LedgerError: the history cannot be read.
+            RequestError: the revision or the instant lies ahead, or before the first command.
+        """
+        asked = replace(evaluation, context={**evaluation.context, "explain": True, "consistency": None})
+        view, at = self.view, self.now()
+        if at_revision is not None:
+            view = await view_at_revision(self.ledger, view, at_revision)
+            at = as_of or view.at
+        elif as_of is not None:
+            view, at = await view_as_of(self.ledger, view, as_of, at), as_of
+        decision = await self._decide(asked, caller, view=view, at=at)
+        return await self._recorded(decision, evaluation, caller, {**(labels or {}), "kind": "explain"})
+
+    async def _decide(
+        self, evaluation: Evaluation, caller: Caller, *, view: View | None = None, at: Instant | None = None
+    ) -> Decision:
         policy = self.policy
-        prepared = prepare(evaluation, caller, self.view, self.now(), rules=policy, coordination=NO_COORDINATION)
+        prepared = prepare(
+            evaluation, caller, view or self.view, at or self.now(), rules=policy, coordination=NO_COORDINATION
+        )
         if policy.engine is policy.embedded:
             return decide_now(prepared, partial(ask_now, policy), rules=policy)
         return await decide(prepared, partial(ask, policy), rules=policy)
@@ -253,14 +282,15 @@ class DecisionPoint:
         """Say whether this process should be asked, and if not, why."""
         problems: list[str] = []
         age = self.replica.staleness_seconds()
-        head = self.replica.head
         if not self.replica.is_loaded:
             problems.append("the graph is not loaded")
         elif age > self.bounds.max_staleness.total_seconds():
             problems.append(f"the view was last confirmed {age:.1f} s ago")
         if self.replica.stopped_by is not None:
             problems.append(f"{self.replica.stopped_by.message}; {self.replica.stopped_by.advice}")
-        skew = (self.clock.now() - head.now) / SECOND if head is not None else 0.0
+        skew = self.replica.skew / SECOND
+        if abs(skew) > self.bounds.max_clock_skew.total_seconds():
+            problems.append(f"the clock is {skew:+.1f} s off the ledger's")
         details = {
             "realm": self.view.realm.name,
             "revision": self.view.revision,

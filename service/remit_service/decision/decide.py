@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
 
+from remit_service.decision.explain import explain
 from remit_service.decision.facts import Facts, collect
 from remit_service.decision.reason_facts import Case
 from remit_service.decision.resolve import Question, resolve
@@ -118,7 +119,10 @@ def interpret(prepared: Prepared, answer: Answer, *, rules: Rules, engine_us: in
         policy_revision=answer.policy_revision,
         table=rules.reasons,
     )
-    return replace(decision, timings_us={"facts": prepared.facts_us, "engine": engine_us})
+    wanted = prepared.question.evaluation.context.get("explain") is True
+    explanation = explain(case, decision, rules.reasons) if wanted else None
+    timings = {"facts": prepared.facts_us, "engine": engine_us}
+    return replace(decision, explanation=explanation, timings_us=timings)
 
 
 def fault(prepared: Prepared, error: Fault, *, rules: Rules) -> Decision:

@@ -101,10 +101,6 @@ def _carrying(facts: Facts, determining: Sequence[str]) -> list[Edge]:
 
 def not_after(edges: Iterable[Edge], question: Question, view: View) -> Instant | None:
     """Return the earliest end of anything a permit rests on: its edges, and the PART_OF edges above the resource."""
-    ends = [edge.valid_until for edge in edges if edge.valid_until is not None]
-    for level in question.levels:
-        for key in level:
-            for edge in view.outgoing(EdgeType.PART_OF, key):
-                if edge.valid_until is not None and edge.is_live(question.at):
-                    ends.append(edge.valid_until)
-    return min(ends, default=None)
+    above = (edge for level in question.levels for key in level for edge in view.outgoing(EdgeType.PART_OF, key))
+    resting = [*edges, *(edge for edge in above if edge.is_live(question.at))]
+    return min((edge.valid_until for edge in resting if edge.valid_until is not None), default=None)

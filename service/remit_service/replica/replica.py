@@ -47,6 +47,7 @@ class Replica:
         self.head: Head | None = None
         self.stopped_by: SchemaTooNew | None = None
         self.load_failures = 0
+        self.skew: int = 0
         self._clock = clock
         self._confirmed: float | None = None
         self._moved = asyncio.Event()
@@ -73,7 +74,7 @@ class Replica:
             LedgerError: it cannot be read, or holds what this program does not know.
         """
         started = self._clock.monotonic()
-        head = await self.ledger.head()
+        head = await self._read_head()
         view = View()
         try:
             while view.revision < head.revision:
@@ -138,6 +139,15 @@ class Replica:
             self._moved.set()
             self._moved = asyncio.Event()
 
+    async def _read_head(self) -> Head:
+        """Read the head, and how far this process's clock is from the ledger's, less the time the answer took."""
+        before = self._clock.now()
+        head = await self.ledger.head()
+        after = self._clock.now()
+        # Anything within the round trip may be the true instant of the reading.
+        self.skew = before - head.now if head.now < before else max(0, head.now - after) * -1
+        return head
+
     async def catch_up(self) -> Head:
         """Bring the view to the ledger's head as of now.
 
@@ -145,7 +155,7 @@ class Replica:
             LedgerError: the ledger cannot be read.
         """
         started = self._clock.monotonic()
-        head = await self.ledger.head()
+        head = await self._read_head()
         while self.view.revision < head.revision:
             self.receive(await self.ledger.read(self.view.revision, LOAD_CHUNK))
         self._confirmed = max(self._confirmed or started, started)
