@@ -7,7 +7,6 @@
 package remit.approval
 
 import data.remit.demand
-import data.remit.site
 
 # METADATA
 # description: true if the question is asked of this request
@@ -17,15 +16,19 @@ asked if input.action.class in {"write", "reconcile"}
 # METADATA
 # description: the rows that demand an approval of this request
 # scope: document
-demanded contains {"rule": row.rule, "quorum": row.quorum, "mode": row.mode} if {
+demanded contains {
+	"rule": object.get(row, "rule", "required_approvals"),
+	"quorum": object.get(row, "quorum", 1),
+	"mode": object.get(row, "mode", "per_call"),
+} if {
 	asked
 	some row in data.remit.config.required_approvals
-	demand.matches(row, demand.facts)
+	demand.matches(row, data.remit.demand.facts)
 }
 
 demanded contains row if {
 	asked
-	some row in site.required_approvals
+	some row in data.remit.site.required_approvals
 }
 
 # METADATA

@@ -5,8 +5,6 @@
 # scope: package
 package remit.authority
 
-import data.remit.demand
-
 # METADATA
 # description: what the request touches
 # scope: rule
@@ -19,17 +17,11 @@ asked := {
 	"required_trust": required_trust,
 	"fields": input.request.fields,
 	"keys": input.resource.ancestors,
-	"paths": paths,
 	"dimensions": input.resource.dimensions,
 	"place": place,
 	"attributes": attributes,
 	"incidents": open_incidents,
 }
-
-# METADATA
-# description: the keys of the resource and its ancestors as segments
-# scope: rule
-paths := [split(key, ":") | some key in input.resource.ancestors]
 
 # METADATA
 # description: the value of each declared dimension; missing where graph and request disagree, or ancestors do
@@ -62,8 +54,10 @@ attributes := {
 open_incidents := [incident | some incident in input.incidents; upper(incident.status) == "OPEN"]
 
 # METADATA
-# description: the trust every delegate needs for this request
+# description: the trust every delegate needs for this request; the highest that one of its environments asks for
 # scope: rule
-required_trust := max(array.concat([0], _wanted_trust))
-
-_wanted_trust := [row.trust | some row in data.remit.config.required_trust; demand.matches(row, demand.facts)]
+required_trust := max(array.concat([0], [trust |
+	some environment in data.remit.demand.environments
+	trust := data.remit.config.required_trust[input.action.class][environment]
+	trust > 0
+]))

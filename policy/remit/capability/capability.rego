@@ -31,7 +31,7 @@ reasons contains "capability_required" if {
 	input.capability == null
 	not _beginning
 	some row in data.remit.config.capability_required
-	demand.matches(row, demand.facts)
+	demand.matches(row, data.remit.demand.facts)
 }
 
 reasons contains input.capability.code if {

@@ -45,13 +45,10 @@ rooted(chain, asked) if {
 	root := chain.hops[0]
 	asked.class in conveys[root.edge]
 	root.issuer_standing in {"root", "owner"}
-	scope.selects(root.to, asked)
 	every selector in root.except {
 		not scope.selects(selector, asked)
 	}
-	every hop in array.slice(chain.hops, 1, count(chain.hops)) {
-		hop.edge == "DELEGATES"
-	}
+	{hop.edge | some position, hop in chain.hops; position > 0} - {"DELEGATES"} == set()
 }
 
 # METADATA
@@ -61,35 +58,49 @@ rooted(chain, asked) if {
 # scope: document
 joined(chain, asked) if {
 	last := count(chain.hops) - 1
-	every membership in chain.memberships {
-		[membership.edge, membership.after == last] in {["ACTS_AS", true], ["ACTS_AS", false], ["MEMBER_OF", true]}
-	}
-	steps := [step |
-		some position, hop in chain.hops
-		some step in array.concat([_step(position, hop)], _used(chain, position))
-	]
-	starts := [step[0] | some step in steps]
-	ends := [step[1] | some step in steps]
-	array.concat(starts, [asked.principal]) == array.concat([chain.root], ends)
+	{membership.edge | some membership in chain.memberships} - {"ACTS_AS", "MEMBER_OF"} == set()
+	{membership.edge | some membership in chain.memberships; membership.after != last} - {"ACTS_AS"} == set()
+	_unbroken(chain, asked.principal)
 }
 
-# A root is held by the principal it comes from; a delegation moves it on.
-_step(position, hop) := [hop.from, hop.from] if position == 0
+# Mostly memberships come after the last delegation only.
+_unbroken(chain, principal) if {
+	last := count(chain.hops) - 1
+	count({true | some membership in chain.memberships; membership.after != last}) == 0
+	starts := array.concat([hop.from | some hop in chain.hops], [used.to | some used in chain.memberships])
+	ends := array.concat(
+		[hop.to | some position, hop in chain.hops; position > 0],
+		[used.from | some used in chain.memberships],
+	)
+	array.concat(starts, [principal]) == array.concat([chain.root, chain.root], ends)
+} else if {
+	steps := [step |
+		some position, hop in chain.hops
+		some step in array.concat([[hop.from, hop.to]], [[used.to, used.from] |
+			some used in chain.memberships
+			used.after == position
+		])
+	]
+	starts := [step[0] | some step in steps]
+	ends := [step[1] | some position, step in steps; position > 0]
 
-_step(position, hop) := [hop.from, hop.to] if position > 0
-
-_used(chain, position) := [[membership.to, membership.from] |
-	some membership in chain.memberships
-	membership.after == position
-]
+	# The root is held by the principal it comes from; its own end is a resource.
+	array.concat(starts, [principal]) == array.concat([chain.root, chain.root], ends)
+}
 
 # METADATA
 # description: true if the chain is one that the request named, where it named any; a claim restricts and never widens
 # scope: document
 claimed(chain, asked) if {
 	object.get(asked.context, "on_behalf_of", chain.root) == chain.root
+	_proved(chain, asked.context)
+}
+
+_proved(_, context) if not "proof" in object.keys(context)
+
+_proved(chain, context) if {
 	every hop in chain.hops {
-		hop.edge_id in object.get(asked.context, "proof", [hop.edge_id])
+		hop.edge_id in context.proof
 	}
 }
 
@@ -118,22 +129,15 @@ fresh(chain) if {
 }
 
 # METADATA
-# description: true if no edge has ended at the instant; the end itself is outside the window
+# description: true if no edge has ended at the instant; the end itself is outside the window, null is no end
 # scope: document
 lasting(chain, asked) if {
 	every edge in chain.hops {
-		_before(asked.at, edge.valid_until)
+		true in {edge.valid_until == null, asked.at < edge.valid_until}
 	}
 	every edge in chain.memberships {
-		_before(asked.at, edge.valid_until)
+		true in {edge.valid_until == null, asked.at < edge.valid_until}
 	}
-}
-
-_before(_, bound) if bound == null
-
-_before(at, bound) if {
-	is_number(bound)
-	at < bound
 }
 
 # METADATA
@@ -154,15 +158,8 @@ begun(chain, asked) if {
 shallow(chain) if {
 	last := count(chain.hops) - 1
 	every position, hop in chain.hops {
-		_within_depth(last - position, hop.max_depth)
+		true in {hop.max_depth == null, (last - position) <= hop.max_depth}
 	}
-}
-
-_within_depth(_, bound) if bound == null
-
-_within_depth(depth, bound) if {
-	is_number(bound)
-	depth <= bound
 }
 
 # METADATA
@@ -175,11 +172,17 @@ trusted(chain, asked) if {
 }
 
 # METADATA
-# description: true if every edge of the chain covers the request; so a child never covers more than its parent (I11)
+# description: true if every edge of the chain, its root's own end among them, covers the request; so a child never covers more than its parent (I11)
 # scope: document
 covered(chain, asked) if {
-	every hop in chain.hops {
-		scope.covers(hop.scope, asked)
+	# Filled in from their parents, scopes repeat each other: each limit is looked at once.
+	limits := {[dimension, limit] |
+		some hop in chain.hops
+		some dimension, limit in hop.scope
+	}
+	target := ["resources", [chain.hops[0].to]]
+	every entry in limits | {target} {
+		scope.within(entry[0], entry[1], asked)
 	}
 }
 

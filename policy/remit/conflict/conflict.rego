@@ -2,12 +2,11 @@
 # title: conflict
 # description: |
 #   may this operation stand beside those that hold leases? Each is compared by the merge policy where both name the same
-#   field of the same resource, and by the matrix on their conflict domains otherwise (coordination.md 1, rules.md 8).
+#   field of the same resource, and by the matrix on their conflict domains otherwise (data.remit.coordination.md 1, rules.md 8).
 #   A conflict is not a failure: each has a result that says what to do next.
 # scope: package
 package remit.conflict
 
-import data.remit.coordination
 import data.remit.matrix
 import data.remit.merge
 
@@ -15,9 +14,9 @@ import data.remit.merge
 # description: what stands in the way, each lease with the strictest result of its comparisons
 # scope: document
 found contains object.union(_shown(lease), {"result": result}) if {
-	coordination.asked
+	data.remit.coordination.asked
 	some lease in input.coordination.overlapping
-	lease.holder != input.subject.principal
+	not lease.holder == input.subject.principal
 	result := judged(lease)
 	result != "compatible"
 }
@@ -32,7 +31,7 @@ reasons contains code if {
 
 # What is not in the list of examples may be in the way as well (rules.md 12).
 reasons contains "resource_busy" if {
-	coordination.asked
+	data.remit.coordination.asked
 	input.coordination.overlapping_cut != false
 }
 
@@ -43,7 +42,7 @@ reasons contains "conflicting_operation" if unwritable
 # description: true if the class of the resource allows no write at all
 # scope: document
 unwritable if {
-	coordination.writes
+	data.remit.coordination.writes
 	not data.remit.config.concurrency[input.resource.concurrency]
 }
 
@@ -59,7 +58,7 @@ judged(lease) := "compatible" if {
 } else := "follower" if {
 	input.resource.concurrency == "SINGLE_WRITER"
 	lease.relation == "same"
-} else := matrix.strictest({merge.result(part, lease) | some part in merge.parts})
+} else := matrix.strictest({merge.result(part, lease) | some part in data.remit.merge.parts})
 
 # METADATA
 # description: true if a human session touches what the request writes; its own actor is not held (rules.md 10)
@@ -92,11 +91,6 @@ _codes := {
 	"rebase": {"conflicting_operation"},
 }
 
-_shown(lease) := {
-	"lease_id": lease.lease_id,
-	"holder": lease.holder,
-	"key": lease.key,
-	"relation": lease.relation,
-	"domain": lease.domain,
-	"fields": lease.fields,
+_shown(lease) := {name: object.get(lease, name, null) |
+	some name in ["lease_id", "holder", "key", "relation", "domain", "fields"]
 }

@@ -8,7 +8,6 @@
 package remit.coordination
 
 import data.remit.conflict
-import data.remit.merge
 
 # METADATA
 # description: true if the request changes state
@@ -54,9 +53,11 @@ demands contains "version" if {
 _mergeable if {
 	input.request.fields != []
 	every field in input.request.fields {
-		input.resource.type_fields[field].merge == "set_merge"
+		_merges_as_set(field)
 	}
 }
+
+_merges_as_set(field) if input.resource.type_fields[field].merge == "set_merge"
 
 # METADATA
 # description: why coordination refuses
@@ -99,7 +100,7 @@ reasons contains "human_presence" if {
 reasons contains "sequence_violated" if {
 	writes
 	input.coordination.sequence != null
-	not merge.next_in_sequence
+	not data.remit.merge.next_in_sequence
 }
 
 _lapsed := {"expired": "lease_expired", "revoked": "lease_revoked", "stale": "stale_fencing_token"}

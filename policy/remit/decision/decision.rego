@@ -5,20 +5,6 @@
 # scope: package
 package remit.decision
 
-import data.remit.approval
-import data.remit.capability
-import data.remit.conflict
-import data.remit.coordination
-import data.remit.identity
-import data.remit.obligation
-import data.remit.ownership
-import data.remit.preemption
-import data.remit.proof
-import data.remit.request
-import data.remit.shortfall
-import data.remit.site
-import data.remit.version
-
 # METADATA
 # description: the decision that is published; whatever keeps it from being made denies
 # scope: document
@@ -40,19 +26,19 @@ decision := {
 	"effect": effect,
 	"outcome": outcome,
 	"reasons": reasons,
-	"determining": proof.determining,
-	"conflicts": sort(conflict.found),
+	"determining": data.remit.proof.determining,
+	"conflicts": sort(data.remit.conflict.found),
 	"obligations": obligations,
 	"approvals": approvals,
-	"site": sort(site.denials),
-	"policy_errors": sort(site.errors),
+	"site": sort(data.remit.site.denials),
+	"policy_errors": sort(data.remit.site.errors),
 	"policy_revision": data.remit.revision.policy_revision,
 }
 
 # METADATA
 # description: every failing question, by its code
 # scope: document
-findings := ((request.reasons | identity.reasons) | ((shortfall.reasons | ownership.reasons) | (capability.reasons | approval.reasons))) | (((coordination.reasons | conflict.reasons) | (preemption.reasons | version.reasons)) | site.reasons)
+findings := ((data.remit.request.reasons | data.remit.identity.reasons) | ((data.remit.shortfall.reasons | data.remit.ownership.reasons) | (data.remit.capability.reasons | data.remit.approval.reasons))) | (((data.remit.coordination.reasons | data.remit.conflict.reasons) | (data.remit.preemption.reasons | data.remit.version.reasons)) | data.remit.site.reasons)
 
 # METADATA
 # description: the codes in the order of the questions, which is that of the table of reasons
@@ -74,12 +60,12 @@ effect := "permit" if outcome in {"execute", "acquire", "preempt"}
 default outcome := "deny"
 
 outcome := "execute" if {
-	proof.found
+	data.remit.proof.found
 	count(findings) == 0
 }
 
 outcome := asked_for[0] if {
-	proof.found
+	data.remit.proof.found
 	count(findings) > 0
 }
 
@@ -112,13 +98,13 @@ _outcomes contains entry.outcome if {
 }
 
 _outcomes contains conflict_found.result if {
-	some conflict_found in conflict.found
-	not preemption.allowed
+	some conflict_found in data.remit.conflict.found
+	not data.remit.preemption.allowed
 }
 
-_outcomes contains "reject" if conflict.unwritable
+_outcomes contains "reject" if data.remit.conflict.unwritable
 
-_outcomes contains "preempt" if preemption.allowed
+_outcomes contains "preempt" if data.remit.preemption.allowed
 
 # A code that the table does not know asks for the end.
 _outcomes contains "deny" if count(findings - {entry.code | some entry in data.remit.reasons.codes}) > 0
@@ -126,16 +112,16 @@ _outcomes contains "deny" if count(findings - {entry.code | some entry in data.r
 # Whoever may take over need not wait; that it is busy stays a reason.
 default _lifted := set()
 
-_lifted := {"resource_busy", "resource_coordinated", "follower"} if preemption.allowed
+_lifted := {"resource_busy", "resource_coordinated", "follower"} if data.remit.preemption.allowed
 
 # METADATA
 # description: what a permit demands; a refusal demands nothing
 # scope: document
 default obligations := []
 
-obligations := sort(obligation.required) if effect == "permit"
+obligations := sort(data.remit.obligation.required) if effect == "permit"
 
 # METADATA
 # description: the approvals this request needs, given or not
 # scope: rule
-approvals := sort(approval.demanded)
+approvals := sort(data.remit.approval.demanded)

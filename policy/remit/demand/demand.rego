@@ -9,8 +9,12 @@ package remit.demand
 import data.remit.scope
 
 # METADATA
-# description: the environments that graph or request name; where they differ, the rows of both match
+# description: |
+#   the environments that graph or request name; where they differ, the rows of both match. `*` is what a row that names
+#   none asks for
 # scope: document
+environments contains "*"
+
 environments contains environment if some environment in input.resource.dimensions.environment.graph
 
 environments contains environment if {
@@ -19,35 +23,26 @@ environments contains environment if {
 }
 
 # METADATA
+# description: where the declared risk of the action stands; one outside the scale stands above it
+# scope: document
+default risk := 1000000
+
+risk := scope.place("risk", input.action.risk)
+
+# METADATA
 # description: what rows are compared with
 # scope: rule
-facts := {"action": input.action, "environments": environments}
+facts := {"action": input.action, "environments": environments, "risk": risk}
 
 # METADATA
-# description: true if every member of the row agrees with the facts
+# description: true if every member of the row that narrows agrees with the facts
 # scope: document
 matches(row, known) if {
-	every member, wanted in row {
-		agrees(member, wanted, known)
-	}
+	object.get(row, "reversible", known.action.reversible) == known.action.reversible
+	not _below(known.risk, row)
+	known.action.class in object.get(row, "classes", [known.action.class])
+	known.action.name in object.get(row, "actions", [known.action.name])
+	{environment | some environment in object.get(row, "environments", ["*"])} & known.environments != set()
 }
 
-# METADATA
-# description: true if one member of a row agrees with the facts; members that are not listed here narrow nothing
-# scope: document
-agrees("classes", wanted, known) if known.action.class in wanted
-
-agrees("actions", wanted, known) if known.action.name in wanted
-
-agrees("environments", wanted, known) if {
-	some environment in wanted
-	environment in known.environments
-}
-
-agrees("minimum_risk", wanted, known) if not _below(known.action.risk, wanted)
-
-agrees("reversible", wanted, known) if known.action.reversible == wanted
-
-agrees(member, _, _) if not member in {"classes", "actions", "environments", "minimum_risk", "reversible"}
-
-_below(risk, wanted) if scope.place("risk", risk) < scope.place("risk", wanted)
+_below(place, row) if place < scope.place("risk", row.minimum_risk)

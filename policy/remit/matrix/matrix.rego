@@ -25,42 +25,28 @@ strictness := [
 # METADATA
 # description: the first of `strictness` among the results; nothing that is known among them escalates
 # scope: document
-default strictest(_) := "escalate"
-
-strictest(among) := [result | some result in strictness; result in among][0]
+strictest(among) := known[0] if {
+	known := [result | some result in strictness; result in among]
+	count(known) > 0
+} else := "escalate"
 
 # METADATA
-# description: what two domains mean for each other
+# description: what two domains mean for each other; AFFECTS without domains, `*`, conflicts with every write (rules.md 8)
 # scope: document
-default cell(_, _) := "escalate"
-
-# AFFECTS without domains conflicts with every write (rules.md 8).
-cell(_, theirs) := "serialize" if theirs == "*"
-
-cell(mine, theirs) := strictest(_direct(mine, theirs)) if {
-	theirs != "*"
+cell(mine, theirs) := "serialize" if {
+	"*" in {mine, theirs}
+} else := strictest(_direct(mine, theirs)) if {
 	count(_direct(mine, theirs)) > 0
-}
-
-cell(mine, theirs) := strictest(_half(mine, theirs)) if {
-	theirs != "*"
-	count(_direct(mine, theirs)) == 0
+} else := strictest(_half(mine, theirs)) if {
 	count(_half(mine, theirs)) > 0
-}
-
-cell(mine, theirs) := strictest(_direct(_parent(mine), _parent(theirs))) if {
-	theirs != "*"
-	count(_direct(mine, theirs)) == 0
-	count(_half(mine, theirs)) == 0
-}
+} else := strictest(_direct(_parent(mine), _parent(theirs)))
 
 _half(mine, theirs) := _direct(mine, _parent(theirs)) | _direct(_parent(mine), theirs)
 
-_direct(mine, theirs) := {cell |
-	some [row, column] in [[mine, theirs], [theirs, mine]]
-	cell := data.remit.conflict.matrix[row][column]
+_direct(mine, theirs) := {found |
+	some pair in [[mine, theirs], [theirs, mine]]
+	found := object.get(data.remit.conflict.matrix, pair, null)
+	found != null
 }
 
-default _parent(_) := null
-
-_parent(domain) := data.remit.conflict.domains[domain].parent
+_parent(domain) := object.get(data.remit.conflict.domains, [domain, "parent"], null)

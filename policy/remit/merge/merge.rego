@@ -18,7 +18,7 @@ parts contains {
 	"independent": object.get(declared, "independent", false),
 } if {
 	some field in input.request.fields
-	declared := input.resource.type_fields[field]
+	declared := object.get(input.resource.type_fields, field, {})
 }
 
 parts contains {"field": null, "domains": _all_domains, "merge": null, "independent": false} if {
@@ -85,9 +85,11 @@ _separate(part, lease) if {
 	part.independent == true
 	lease.fields != []
 	every field in lease.fields {
-		input.resource.type_fields[field].independent == true
+		_independent(field)
 	}
 }
+
+_independent(field) if input.resource.type_fields[field].independent == true
 
 _apart(part, lease) if {
 	_separate(part, lease)
@@ -102,11 +104,8 @@ _apart(part, lease) if {
 
 _at_least(floor, part, lease) := matrix.strictest({floor, by_matrix(part, lease)})
 
-_domains_of(declared) := {domain |
-	some domain in [object.get(declared, "domain", null)]
-	domain != null
-} if {
-	object.get(declared, "domain", null) != null
+_domains_of(declared) := {declared.domain} if {
+	declared.domain != null
 } else := _declared_by_action
 
 _all_domains := {declared.domain | some declared in input.resource.type_fields; declared.domain != null} | _declared_by_action

@@ -5,11 +5,6 @@
 # scope: package
 package remit.obligation
 
-import data.remit.coordination
-import data.remit.proof
-import data.remit.site
-import data.remit.version
-
 # METADATA
 # description: the obligations of a permit, each `{id, type, properties}`
 # scope: document
@@ -25,9 +20,10 @@ required contains {
 required contains {
 	"id": "precondition",
 	"type": "precondition",
-	"properties": {"expected_version": version.expected},
+	"properties": {"expected_version": data.remit.version.expected},
 } if {
-	coordination.writes
+	data.remit.coordination.writes
+	data.remit.version.expected != null
 }
 
 required contains {"id": "record", "type": "record", "properties": {"before": true}} if {
@@ -40,8 +36,8 @@ required contains {"id": "record", "type": "record", "properties": {"before": tr
 
 # A break-glass grant always carries the duty to look at its use afterwards (rules.md 5).
 required contains {"id": "review", "type": "review", "properties": {"edge_ids": used}} if {
-	used := [hop.edge_id | some hop in proof.fitting.hops; hop.break_glass == true]
+	used := [hop.edge_id | some hop in data.remit.proof.fitting.hops; hop.break_glass == true]
 	used != []
 }
 
-required contains duty if some duty in site.obligations
+required contains duty if some duty in data.remit.site.obligations

@@ -6,15 +6,13 @@
 # scope: package
 package remit.preemption
 
-import data.remit.authority
-import data.remit.conflict
 import data.remit.scope
 
 # METADATA
 # description: leases in the way that could be taken
 # scope: document
 contested contains lease if {
-	some obstacle in conflict.found
+	some obstacle in data.remit.conflict.found
 	obstacle.result in _takeable
 	some lease in input.coordination.overlapping
 	lease.lease_id == obstacle.lease_id
@@ -25,7 +23,7 @@ contested contains lease if {
 # scope: document
 allowed if {
 	count(contested) > 0
-	every obstacle in conflict.found {
+	every obstacle in data.remit.conflict.found {
 		obstacle.result in _takeable
 	}
 	input.coordination.overlapping_cut == false
@@ -73,19 +71,11 @@ _live(edge) if {
 	edge.disabled == false
 	edge.epoch >= edge.minimum_epoch
 	edge.valid_from <= input.request.at
-	_before(input.request.at, edge.valid_until)
-}
-
-_before(_, bound) if bound == null
-
-_before(at, bound) if {
-	is_number(bound)
-	at < bound
+	true in {edge.valid_until == null, input.request.at < edge.valid_until}
 }
 
 # The scope of the edge is compared with the key that is held and with the action of the request (rules.md 10).
-_held(lease) := object.union(authority.asked, {
-	"keys": object.get(lease, "ancestors", authority.asked.keys),
-	"paths": [split(key, ":") | some key in object.get(lease, "ancestors", authority.asked.keys)],
+_held(lease) := object.union(data.remit.authority.asked, {
+	"keys": object.get(lease, "ancestors", data.remit.authority.asked.keys),
 	"fields": lease.fields,
 })

@@ -6,7 +6,6 @@
 # scope: package
 package remit.proof
 
-import data.remit.authority
 import data.remit.capability
 import data.remit.chain
 import data.remit.ownership
@@ -26,7 +25,7 @@ _later := [candidate |
 ]
 
 _fits(candidate) if {
-	chain.holds(candidate, authority.asked)
+	chain.holds(candidate, data.remit.authority.asked)
 	ownership.compatible(candidate.hops[0])
 	capability.agrees(candidate)
 }

@@ -2,7 +2,7 @@
 # title: scope
 # description: |
 #   what a scope covers, dimension by dimension. `asked` holds what a request touches:
-#   `{action, fields, keys, paths, place, attributes, incidents}`; nothing here reads `input`.
+#   `{action, fields, keys, place, attributes, incidents}`; nothing here reads `input`.
 #   A dimension that is absent does not narrow, an empty list covers nothing, and a dimension without a rule below
 #   covers nothing either.
 # scope: package
@@ -44,7 +44,7 @@ within("resources", limit, asked) if {
 
 within("where", limit, asked) if {
 	every dimension, values in limit {
-		asked.place[dimension] in values
+		object.get(asked.place, dimension, null) in values
 	}
 }
 
@@ -78,12 +78,23 @@ selects(selector, asked) if selector in asked.keys
 
 selects(selector, asked) if {
 	contains(selector, "*")
-	pattern := split(selector, ":")
-	some path in asked.paths
-	count(path) == count(pattern)
-	every position, segment in pattern {
-		segment in {"*", path[position]}
+	not _misses(split(selector, ":"), asked.keys)
+}
+
+# Asked this way round since `every`, unlike `some`, ends at the first key that decides it; the resource comes first.
+_misses(pattern, keys) if {
+	every key in keys {
+		not _matches(pattern, split(key, ":"))
 	}
+}
+
+_matches(pattern, segments) if {
+	count(pattern) == count(segments)
+	count({position |
+		some position, segment in pattern
+		segment != "*"
+		segment != segments[position]
+	}) == 0
 }
 
 # METADATA
@@ -127,9 +138,12 @@ attribute(path, attributes) := value if {
 	name := substring(path, dot + 1, -1)
 
 	# The graph's own value comes first: what an enforcement point is trusted for fills gaps only.
-	values := [found | some source in attributes[substring(path, 0, dot)]; found := source[name]]
+	values := [found |
+		some source in attributes[substring(path, 0, dot)]
+		found := object.get(source, name, null)
+		found != null
+	]
 	value := values[0]
-	value != null
 }
 
 # METADATA
@@ -140,13 +154,15 @@ place(_, value) := value if {
 	floor(value) == value
 }
 
-place(path, value) := place if {
+place(path, value) := position if {
 	is_string(value)
-	parts := split(path, ".")
-	scale := data.remit.config.scales[parts[count(parts) - 1]]
-	places := [position | some position, level in scale; level == value]
-	place := places[0]
+	some position, level in _scale(path)
+	level == value
 }
+
+_scale(path) := data.remit.config.scales[path] if not contains(path, ".")
+
+_scale(path) := data.remit.config.scales[regex.replace(path, `^.*\.`, "")] if contains(path, ".")
 
 # METADATA
 # description: true if nothing in the scope is unknown, whether or not it covers what is asked
@@ -161,7 +177,7 @@ _known(dimension, _, _) if dimension in {"actions", "resources", "fields"}
 
 _known("where", limit, asked) if {
 	every dimension, _ in limit {
-		asked.dimensions[dimension]
+		object.get(asked.dimensions, dimension, null) != null
 	}
 }
 

@@ -6,16 +6,14 @@
 # scope: package
 package remit.shortfall
 
-import data.remit.authority
 import data.remit.chain
 import data.remit.ownership
-import data.remit.proof
 import data.remit.scope
 
 # METADATA
 # description: candidates that have the authority, whatever else they lack
 # scope: rule
-holding := [candidate | some candidate in input.chains; chain.holds(candidate, authority.asked)]
+holding := [candidate | some candidate in input.chains; chain.holds(candidate, data.remit.authority.asked)]
 
 # METADATA
 # description: those of them that rest on the owners, too
@@ -26,25 +24,25 @@ resting := [candidate | some candidate in holding; ownership.compatible(candidat
 # description: what authority, ownership and capability lack for one single chain to fit
 # scope: document
 reasons contains "capability_mismatch" if {
-	not proof.found
+	not data.remit.proof.found
 	count(resting) > 0
 }
 
 reasons contains code if {
-	not proof.found
+	not data.remit.proof.found
 	count(holding) == 0
 	some code in _authority
 }
 
 # None of the candidates fits, and there would have been more to look at.
 reasons contains "proof_search_truncated" if {
-	not proof.found
+	not data.remit.proof.found
 	count(input.chains) > 0
 	input.search.truncated == true
 }
 
 reasons contains code if {
-	not proof.found
+	not data.remit.proof.found
 	count(resting) == 0
 	every root in _roots {
 		count(_objections(root)) > 0
@@ -54,7 +52,7 @@ reasons contains code if {
 }
 
 _objections(root) := {code |
-	some row in ownership.governed
+	some row in data.remit.ownership.governed
 	some code in ownership.objections(root, row)
 }
 
@@ -76,14 +74,14 @@ else := {"no_authority"}
 _furthest := max([failure.rank | some failure in _failures])
 
 _failures := array.concat(
-	[first_failure(candidate, authority.asked) | some candidate in input.chains],
+	[first_failure(candidate, data.remit.authority.asked) | some candidate in input.chains],
 	[{"rank": near.rank, "reason": near.reason} | some near in input.near_misses],
 )
 
 # METADATA
 # description: the first check a chain fails, with its place in the order of checks; the places are those of the search
 # scope: document
-first_failure(candidate, asked) := {"rank": -1, "reason": "no_authority"} if not chain.rooted(candidate, asked)
+first_failure(candidate, asked) := {"rank": -1, "reason": "no_authority"} if not _rooted(candidate, asked)
 
 else := {"rank": 0, "reason": "principal_mismatch"} if not _shown(candidate, asked)
 
@@ -107,6 +105,11 @@ else := {"rank": 10, "reason": "condition_not_met"} if not chain.covered(candida
 
 else := {"rank": 11, "reason": "trust_too_low"}
 
+_rooted(candidate, asked) if {
+	chain.rooted(candidate, asked)
+	scope.selects(candidate.hops[0].to, asked)
+}
+
 _shown(candidate, asked) if {
 	chain.joined(candidate, asked)
 	chain.claimed(candidate, asked)
@@ -115,17 +118,26 @@ _shown(candidate, asked) if {
 # The last edge that names a dimension covers the request there, and one before it does not: the later claims too much.
 _widened(candidate, asked) if {
 	some dimension in {"actions", "resources", "fields"}
-	limits := [hop.scope[dimension] | some hop in candidate.hops]
+	limits := [limit |
+		some hop in candidate.hops
+		some name, limit in hop.scope
+		name == dimension
+	]
 	_claims_more(limits, dimension, asked)
 }
 
 _widened(candidate, asked) if {
 	some dimension, _ in asked.place
-	limits := [{dimension: hop.scope.where[dimension]} | some hop in candidate.hops]
+	limits := [{name: values} |
+		some hop in candidate.hops
+		some name, values in hop.scope.where
+		name == dimension
+	]
 	_claims_more(limits, "where", asked)
 }
 
 _claims_more(limits, dimension, asked) if {
+	count(limits) > 1
 	scope.within(dimension, limits[count(limits) - 1], asked)
 	some limit in limits
 	not scope.within(dimension, limit, asked)

@@ -66,7 +66,7 @@ _malformed(name) := {
 _texts(entry, names) if {
 	is_object(entry)
 	every name in names {
-		is_string(entry[name])
+		is_string(object.get(entry, name, null))
 	}
 }
 

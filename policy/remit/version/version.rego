@@ -7,8 +7,6 @@
 # scope: package
 package remit.version
 
-import data.remit.coordination
-
 # METADATA
 # description: the version the request was planned on; undefined if it names none
 # scope: document
@@ -18,19 +16,19 @@ expected := input.request.context.expected_version if input.request.context.expe
 # description: why the version refuses
 # scope: document
 reasons contains "version_required" if {
-	"version" in coordination.demands
+	"version" in data.remit.coordination.demands
 	not expected
 	not _read_later
 }
 
 reasons contains "stale_resource_version" if {
-	coordination.writes
+	data.remit.coordination.writes
 	_read
 	expected != input.resource.version
 }
 
 reasons contains "stale_resource_version" if {
-	coordination.writes
+	data.remit.coordination.writes
 	expected
 	not _read
 	input.resource.superseded != false
@@ -45,6 +43,6 @@ _read if {
 _read_later if input.coordination.phase == "begin"
 
 _read_later if {
-	"lease" in coordination.demands
+	"lease" in data.remit.coordination.demands
 	input.coordination.presented == null
 }
