@@ -55,7 +55,7 @@ def apply(view: View, entry: Entry, journal: Journal | None = None) -> None:
 
 def apply_changes(view: View, changes: Iterable[Change], journal: Journal, *, revision: int, at: Instant) -> None:
     """Apply changes of one revision without moving the head; the registry is rebuilt at the end if it has to be."""
-    stale = False
+    stale = structural = False
     for change in changes:
         handler = _HANDLERS.get(change.kind)
         if handler is None:
@@ -66,8 +66,12 @@ def apply_changes(view: View, changes: Iterable[Change], journal: Journal, *, re
             )
         handler(view, change.body, journal, revision, at)
         stale = stale or change.kind in _REGISTRY_KINDS
+        structural = structural or change.kind in _GROUND_KINDS
     if stale:
         journal.put(view.scalars, "registry", Registry(dict(view.types), dict(view.aliases)))
+    if structural:
+        # Replaced, not cleared: undo brings the old table back with what it knew.
+        journal.put(view.__dict__, "grounds", {})
 
 
 def _set_realm(view: View, body: Body, journal: Journal, _revision: int, _at: Instant) -> None:
@@ -235,6 +239,7 @@ def _anchor(_view: View, _body: Body, _journal: Journal, _revision: int, _at: In
 
 
 _REGISTRY_KINDS: Final = frozenset({"resource_type.put", "resource_type.end", "alias.put", "alias.end"})
+_GROUND_KINDS: Final = frozenset({"realm.set", "resource.put", "resource.end", "edge.begin", "edges.end"})
 _HANDLERS: Final[dict[str, Handler]] = {
     "realm.set": _set_realm,
     "resource_type.put": _put_type,

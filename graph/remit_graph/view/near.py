@@ -60,14 +60,12 @@ class NearMiss:
     failed: Edge
 
 
-def near_misses(
-    view: View, target: Target, covering: Sequence[str], scales: Scales, restriction: Restriction
-) -> list[NearMiss]:
+def near_misses(view: View, target: Target, scales: Scales, restriction: Restriction) -> list[NearMiss]:
     """Return up to eight near misses, furthest first, then by edge ids."""
     past = _History(view, target)
     rules = Rules(
         usable=lambda edge, _below: past.counts(edge),
-        roots=lambda principal, _below: past.roots(principal, covering),
+        roots=lambda principal, _below: past.roots(principal, target.ground.covering),
         incoming=lambda principal: past.into(EdgeType.DELEGATES, principal),
         memberships=past.memberships,
         max_depth=view.realm.max_delegation_depth + SLACK,

@@ -9,7 +9,6 @@ from remit_graph.model.edge import Edge, EdgeType
 from remit_graph.model.key import contains
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
 
     from remit_graph.model.instant import Instant
     from remit_graph.view.state import View
@@ -33,15 +32,14 @@ class FieldOwnership:
     frozen: bool = False
 
 
-def owners_of(view: View, target: Target, covering: Iterable[str]) -> list[Edge]:
+def owners_of(view: View, target: Target) -> list[Edge]:
     """Return the current OWNS edges over the target, whatever their fields, by edge id.
 
     Args:
         view: The graph.
         target: The request's target.
-        covering: The selectors in use that cover the target (`SelectorIndex.covering`).
     """
-    candidates = (edge for selector in covering for edge in view.owners.get(selector, {}).values())
+    candidates = (edge for selector in target.ground.covering for edge in view.owners.get(selector, {}).values())
     return sorted((edge for edge in candidates if _holds(view, edge, target)), key=lambda edge: edge.edge_id)
 
 

@@ -14,7 +14,7 @@ from remit_graph.view.chains import Found, Rules, current_memberships, search
 from remit_graph.view.ownership import issuer_standing
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
     from remit_graph.model.condition import Scales
     from remit_graph.view.state import View
@@ -44,14 +44,12 @@ class Prover:
     Attributes:
         view: The graph.
         target: What is asked for.
-        covering: Selectors in use that cover the target.
         scales: Ordered scales of the policy data.
         restriction: What narrows the search.
     """
 
     view: View
     target: Target
-    covering: Sequence[str]
     scales: Scales
     restriction: Restriction = UNRESTRICTED
     _holds: dict[str, bool] = field(default_factory=dict)
@@ -103,7 +101,7 @@ class Prover:
         if wanted is not None and wanted != principal:
             return
         held = self.view.grants.get(principal)
-        for selector in self.covering if held else ():
+        for selector in self.target.ground.covering if held else ():
             for edge in held.get(selector, {}).values():  # type: ignore[union-attr]
                 if self._root_holds(edge) and self.usable(edge, below):
                     yield edge

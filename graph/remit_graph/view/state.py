@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
+from remit_graph.model.builtin import BUILTIN_ACTIONS, BUILTIN_TYPES
 from remit_graph.model.change import GENESIS
 from remit_graph.model.edge import Edge, EdgeType
 from remit_graph.model.instant import SECOND, Instant
@@ -50,6 +51,7 @@ class View:
         grants: Holder, then selector, to current root grants by id.
         owners: Selector to current OWNS edges by id.
         under: Position of a right or delegation to the delegations made under it.
+        grounds: What `ground` keeps of keys until the structure changes; no part of the state.
         records: Everything else (leases, capabilities, receipts …) by noun and id.
     """
 
@@ -65,10 +67,10 @@ class View:
             "floor_read": 0,
             "floor_write": 0,
             "realm": Realm(name="empty"),
-            "registry": Registry({}, {}),
+            "registry": Registry(dict(BUILTIN_TYPES), {}),
         }
-        self.types: dict[str, ResourceType] = {}
-        self.actions: dict[str, Action] = {}
+        self.types: dict[str, ResourceType] = dict(BUILTIN_TYPES)
+        self.actions: dict[str, Action] = dict(BUILTIN_ACTIONS)
         self.aliases: dict[str, str] = {}
         self.principals: dict[str, Principal] = {}
         self.identities: dict[str, str] = {}
@@ -86,6 +88,7 @@ class View:
         self.owners: dict[str, Edges] = {}
         self.under: dict[str, dict[str, None]] = {}
         self.selectors = SelectorIndex()
+        self.grounds: dict[str, object] = {}
         self.records: dict[str, dict[str, Mapping[str, Any]]] = {}
 
     @property

@@ -8,37 +8,15 @@ may say the same but never something else (rules.md 3).
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
-
-from remit_graph.model.edge import EdgeType
-from remit_graph.model.key import covers, segments_of
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     from remit_graph.model.instant import Instant
     from remit_graph.model.principal import Principal
     from remit_graph.model.resource_type import Action
-    from remit_graph.view.state import View
-
-MAX_ANCESTORS: Final = 256
-"""Ancestors of one resource that are looked at; a PART_OF graph wider than this is a mistake in the world."""
-
-
-def ancestors(view: View, key: str, at: Instant) -> list[list[str]]:
-    """Return the key and its ancestors by distance: the key alone, then one step away, and so on; each level sorted."""
-    levels = [[key]]
-    seen = {key}
-    while levels[-1] and len(seen) < MAX_ANCESTORS:
-        above: set[str] = set()
-        for each in levels[-1]:
-            prefix = each.rpartition(":")[0]
-            if prefix:
-                above.add(prefix)
-            above.update(edge.to for edge in view.outgoing(EdgeType.PART_OF, each) if edge.is_live(at))
-        levels.append(sorted(above - seen))
-        seen.update(levels[-1])
-    return levels if levels[-1] else levels[:-1]
+    from remit_graph.view.ground import Ground
 
 
 @dataclass(slots=True, kw_only=True)
@@ -47,44 +25,39 @@ class Target:
 
     Attributes:
         spec: The declared action.
-        key: Canonical key of the resource.
-        keys: The key and its ancestors, nearest first.
+        ground: What the graph knows of the resource.
         fields: Effective fields, sorted; empty means the whole resource.
         at: The decision's instant.
         subject: The principal that asks.
         dimensions: The dimensions the world declares.
-        graph_dimensions: Dimension to the distinct values found nearest.
         context: Trusted attributes of the request.
         properties: Trusted properties of subject, resource and action, by `subject`, `resource`, `action`.
-        attributes: Attributes of the resource, own ones.
+        incident: The incident that conditions on `incident.` read, if any.
     """
 
     spec: Action
-    key: str
-    keys: tuple[str, ...]
+    ground: Ground
     fields: tuple[str, ...]
     at: Instant
     subject: Principal
     dimensions: frozenset[str] = frozenset()
-    graph_dimensions: Mapping[str, Sequence[str]] = field(default_factory=dict)
     context: Mapping[str, Any] = field(default_factory=dict)
     properties: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    attributes: Mapping[str, Any] = field(default_factory=dict)
     incident: Mapping[str, Any] = field(default_factory=dict)
-    _under: dict[str, bool] = field(default_factory=dict)
 
     @property
     def action(self) -> str:
         """The action's name."""
         return self.spec.name
 
+    @property
+    def key(self) -> str:
+        """Canonical key of the resource."""
+        return self.ground.key
+
     def under(self, selector: str) -> bool:
-        """Say whether `selector` covers the resource or one of its ancestors; remembered for this request."""
-        known = self._under.get(selector)
-        if known is None:
-            wanted = segments_of(selector)
-            known = self._under[selector] = any(covers(wanted, segments_of(key)) for key in self.keys)
-        return known
+        """Say whether `selector` covers the resource or one of its ancestors."""
+        return self.ground.under(selector)
 
     def declares(self, name: str) -> bool:
         """Say whether the world declares this dimension."""
@@ -92,7 +65,7 @@ class Target:
 
     def dimension(self, name: str) -> str | None:
         """Return the value of a dimension, or None where it is missing or graph and context disagree."""
-        found = self.graph_dimensions.get(name, ())
+        found = self.ground.dimensions.get(name, ())
         said = self.context.get(name)
         if len(found) > 1 or (found and said is not None and said != found[0]):
             return None
@@ -112,7 +85,7 @@ class Target:
                 "subject", name, {"trust": self.subject.trust, "kind": self.subject.kind, **self.subject.attributes}
             )
         if root == "resource":
-            return self._of("resource", name, self.attributes)
+            return self._of("resource", name, self.ground.attributes)
         if root == "action":
             return self._of(
                 "action", name, {"risk": self.spec.risk, "reversible": self.spec.reversible, "class": self.spec.class_}
@@ -122,17 +95,3 @@ class Target:
     def _of(self, root: str, name: str, known: Mapping[str, Any]) -> object:
         value = known.get(name)
         return self.properties.get(root, {}).get(name) if value is None else value
-
-
-def nearest_values(view: View, levels: Sequence[Sequence[str]], name: str) -> list[str]:
-    """Return the distinct values of attribute `name` on the nearest level that has any, sorted."""
-    for level in levels:
-        found: set[str] = set()
-        for key in level:
-            resource = view.resources.get(key)
-            value = resource.attributes.get(name) if resource else None
-            if isinstance(value, str):
-                found.add(value)
-        if found:
-            return sorted(found)
-    return []

@@ -57,10 +57,9 @@ def collect(question: Question, view: View, *, scales: Scales, coordination: Map
     proof: Proof | None = None
     proof_facts = _NO_PROOF
     if target is not None:
-        covering = view.selectors.covering(target.keys)
-        owners = owners_of(view, target, covering)
+        owners = owners_of(view, target)
         rows = tuple(ownership(view, target, owners, frozenset()))
-        proof = prove(view, target, covering, scales)
+        proof = prove(view, target, scales)
         proof_facts = _proof_facts(view, question, proof)
     document = {
         "request": _request(question),
@@ -70,7 +69,7 @@ def collect(question: Question, view: View, *, scales: Scales, coordination: Map
         },
         "subject": _subject(question, view),
         "action": _action(question.action, question.evaluation.action),
-        "resource": _resource(question, view, rows),
+        "resource": _resource(question, rows),
         **proof_facts,
         **coordination,
         "epochs": {
@@ -142,7 +141,7 @@ def _action(action: Action | None, name: str) -> dict[str, Any]:
     }
 
 
-def _resource(question: Question, view: View, rows: tuple[FieldOwnership, ...]) -> dict[str, Any]:
+def _resource(question: Question, rows: tuple[FieldOwnership, ...]) -> dict[str, Any]:
     resolved, asked = question.resource, question.evaluation
     if resolved is None:
         return {
@@ -150,7 +149,6 @@ def _resource(question: Question, view: View, rows: tuple[FieldOwnership, ...]) 
             "ancestors": [], "concurrency": None, "version": None, "version_trusted": False, "superseded": False,
             "dimensions": {}, "escalated": False, "type_fields": {}, "ownership": [],
         }  # fmt: skip
-    stored = view.resources.get(resolved.key)
     trusted = question.caller.trusts("resource_version")
     declared = resolved.type
     override = question.action.concurrency if question.action is not None else None
@@ -159,8 +157,8 @@ def _resource(question: Question, view: View, rows: tuple[FieldOwnership, ...]) 
         "coordination_key": resolved.key,
         "type": declared.name,
         "known": True,
-        "attributes": stored.attributes if stored is not None else {},
-        "ancestors": [key for level in question.levels for key in level],
+        "attributes": question.ground.attributes if question.ground is not None else {},
+        "ancestors": question.ground.keys if question.ground is not None else [],
         "concurrency": str(override or _concurrency(question)),
         "version": asked.context.get("resource_version") if trusted else None,
         "version_trusted": trusted,
@@ -189,7 +187,7 @@ def _dimensions(question: Question) -> dict[str, Any]:
         return {}
     return {
         name: {"graph": list(values), "context": question.context.get(name)}
-        for name, values in target.graph_dimensions.items()
+        for name, values in target.ground.dimensions.items()
     }
 
 

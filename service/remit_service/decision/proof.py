@@ -11,7 +11,6 @@ from remit_graph.view.ownership import issuer_standing
 from remit_graph.view.prove import Prover, Restriction
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
 
     from remit_graph.model.condition import Scales
     from remit_graph.view.chains import Chain, Found
@@ -27,18 +26,18 @@ class Proof:
     near: tuple[NearMiss, ...]
 
 
-def prove(view: View, target: Target, covering: Sequence[str], scales: Scales) -> Proof:
+def prove(view: View, target: Target, scales: Scales) -> Proof:
     """Search the chains that could carry the request, and where there is none, what came near."""
     context = target.context
     shown = context.get("proof")
     restriction = Restriction(
         on_behalf_of=context.get("on_behalf_of"), proof=tuple(shown) if shown is not None else None
     )
-    prover = Prover(view=view, target=target, covering=covering, scales=scales, restriction=restriction)
+    prover = Prover(view=view, target=target, scales=scales, restriction=restriction)
     found = prover.find()
     if found.chains:
         return Proof(found, ())
-    return Proof(found, tuple(near_misses(view, target, covering, scales, restriction)))
+    return Proof(found, tuple(near_misses(view, target, scales, restriction)))
 
 
 def chain_facts(view: View, target: Target, chain: Chain, number: int) -> dict[str, Any]:

@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from remit_graph.errors import ModelError
-from remit_graph.view.target import Target, ancestors, nearest_values
+from remit_graph.view.ground import Ground, ground_of
+from remit_graph.view.target import Target
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -48,7 +49,7 @@ class Question:
         fields: Effective fields, sorted.
         context: What of the context the policy may read.
         properties: Trusted properties of subject, resource and action.
-        levels: The key and its ancestors by distance.
+        ground: What the graph knows of the resource.
         target: What the graph is asked about; None where subject, action or resource is unknown.
         ignored: Names of what the caller said and is not trusted for.
     """
@@ -63,7 +64,7 @@ class Question:
     fields: tuple[str, ...] = ()
     context: Mapping[str, Any] = field(default_factory=dict)
     properties: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    levels: list[list[str]] = field(default_factory=list)
+    ground: Ground | None = None
     target: Target | None = None
     ignored: tuple[str, ...] = ()
 
@@ -87,9 +88,9 @@ def resolve(evaluation: Evaluation, caller: Caller, view: View, at: Instant) -> 
     _believe(question)
     _effective_fields(question)
     if question.resource is not None:
-        question.levels = ancestors(view, question.resource.key, at)
-    if question.principal is not None and question.action is not None and question.resource is not None:
-        question.target = _target(question, question.principal, question.action, question.resource, view)
+        question.ground = ground_of(view, question.resource.key, at)
+    if question.principal is not None and question.action is not None and question.ground is not None:
+        question.target = _target(question, question.principal, question.action, question.ground, view)
     return question
 
 
@@ -162,19 +163,14 @@ def _effective_fields(question: Question) -> None:
     question.fields = tuple(sorted(fields))
 
 
-def _target(question: Question, principal: Principal, action: Action, resource: Resolved, view: View) -> Target:
-    stored = view.resources.get(resource.key)
-    names = view.realm.dimensions
+def _target(question: Question, principal: Principal, action: Action, ground: Ground, view: View) -> Target:
     return Target(
         spec=action,
-        key=resource.key,
-        keys=tuple(key for level in question.levels for key in level),
+        ground=ground,
         fields=question.fields,
         at=question.at,
         subject=principal,
-        dimensions=frozenset(names),
-        graph_dimensions={name: nearest_values(view, question.levels, name) for name in names},
+        dimensions=frozenset(view.realm.dimensions),
         context=question.context,
         properties=question.properties,
-        attributes=stored.attributes if stored is not None else {},
     )

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
-from remit_graph.model.edge import Edge, EdgeType
 from remit_service.decision.decision import Decision, Reason
 from remit_service.decision.reason_facts import Case, facts_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from remit_graph.model.edge import Edge
     from remit_graph.model.instant import Instant
     from remit_graph.view.state import View
     from remit_service.decision.facts import Facts
@@ -50,7 +50,7 @@ def conclude(
         conflicts=tuple(case.result.get("conflicts") or ()),
         epochs=epochs_of(view, case.facts),
         policy_revision=policy_revision,
-        not_after=not_after(carrying, question, view) if effect == "permit" else None,
+        not_after=not_after(carrying, question) if effect == "permit" else None,
         record_input=case.facts.document,
     )
 
@@ -99,8 +99,9 @@ def _carrying(facts: Facts, determining: Sequence[str]) -> list[Edge]:
     return next((list(chain.edges) for chain in chains if set(chain.ids) == wanted), [])
 
 
-def not_after(edges: Iterable[Edge], question: Question, view: View) -> Instant | None:
+def not_after(edges: Iterable[Edge], question: Question) -> Instant | None:
     """Return the earliest end of anything a permit rests on: its edges, and the PART_OF edges above the resource."""
-    above = (edge for level in question.levels for key in level for edge in view.outgoing(EdgeType.PART_OF, key))
-    resting = [*edges, *(edge for edge in above if edge.is_live(question.at))]
-    return min((edge.valid_until for edge in resting if edge.valid_until is not None), default=None)
+    ends = [edge.valid_until for edge in edges if edge.valid_until is not None]
+    if question.ground is not None and question.ground.until is not None:
+        ends.append(question.ground.until)
+    return min(ends, default=None)
