@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import textwrap
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from remit_service.bundle.build import build_bundle
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from remit_service.bundle.model import Bundle
 
 DENY = """\
@@ -42,6 +41,11 @@ decision := {
 def rego(text: str) -> bytes:
     """Return Rego written inside a test, without the test's indentation."""
     return textwrap.dedent(text).lstrip("\n").encode()
+
+
+def stored(name: str) -> str:
+    """Return one of the modules in `policies`."""
+    return (Path(__file__).parent / "policies" / f"{name}.rego").read_text()
 
 
 def policy_files(**modules: str) -> dict[str, bytes]:

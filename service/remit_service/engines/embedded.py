@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from remit_service.engines.encoding import encoded, text_of
-from remit_service.engines.errors import EngineUnavailable, ResultMalformed, ResultUndefined
+from remit_service.engines.errors import EngineError, EngineUnavailable, ResultMalformed, ResultUndefined
 from remit_service.engines.ports import DECISION
 from remit_service.engines.regorus import Interpreter, Machine, Program
 from remit_service.engines.result import revision_of
@@ -89,6 +89,16 @@ class EmbeddedEngine:
         Raises:
             EngineError: there is no answer that may be used.
         """
+        try:
+            return self._evaluate(entrypoint, input_json)
+        except EngineError as error:
+            failure = error
+        # INVARIANT: no frame of the failure is kept. Frames hold the machine, which an error must not take along to
+        # another thread: there it could not even be freed.
+        failure.__context__ = None
+        raise failure.with_traceback(None)
+
+    def _evaluate(self, entrypoint: str, input_json: bytes) -> Document:
         rule = self._rules.get(entrypoint)
         if rule is None:
             raise ResultUndefined(f"the bundle has no entry point `{entrypoint}`", entrypoint=entrypoint)
@@ -100,7 +110,7 @@ class EmbeddedEngine:
             self._interpreter().run(rule, text)
             raise
         if self._strict_site_rules:
-            self._refuse_failing_site_rules(text)
+            self._interpreter().run(_SITE_RULES, text)
         return _decoded(value)
 
     async def evaluate(self, entrypoint: str, document: Input) -> Document:
@@ -133,9 +143,6 @@ class EmbeddedEngine:
         if interpreter is None:
             interpreter = _thread.interpreters.setdefault(self._serial, Interpreter(self._modules, self._data_json))
         return interpreter
-
-    def _refuse_failing_site_rules(self, input_json: str) -> None:
-        self._interpreter().run(_SITE_RULES, input_json)
 
 
 def _decoded(text: str) -> Document:
