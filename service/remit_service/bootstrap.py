@@ -1,0 +1,114 @@
+"""The composition root: from settings to a running decision point. The only place that names adapters."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from remit_graph.errors import LedgerUnavailable
+from remit_service.bundle.build import build_bundle
+from remit_service.bundle.folder import read_folder, shipped_policy
+from remit_service.clock import Clock, SystemClock
+from remit_service.engines.opa import OpaEngine
+from remit_service.engines.standby import StandbyEngine
+from remit_service.opening import bring_in, put_policy_in_force, read_world, shipped_world
+from remit_service.point import Bounds, DecisionPoint, Recorder
+from remit_service.policy import Policy, policy_of
+from remit_service.stores import make_store, open_store, store_exists
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from remit_graph.ports import Ledger
+    from remit_service.bundle.model import Bundle
+    from remit_service.engines.embedded import EmbeddedEngine
+    from remit_service.engines.ports import PolicyEngine
+    from remit_service.settings import Settings
+
+DEMO_WORLD = "seo"
+
+
+def load_bundle(settings: Settings) -> Bundle:
+    """Build the policy that the settings name.
+
+    Raises:
+        BundleRefused: with every problem.
+    """
+    return build_bundle(read_folder(settings.policy_dir or shipped_policy()))
+
+
+@asynccontextmanager
+async def running_point(
+    settings: Settings, recorder: Recorder, *, clock: Clock | None = None
+) -> AsyncIterator[DecisionPoint]:
+    """Open everything the settings name, yield the started point, and give it all back.
+
+    Raises:
+        LedgerError, BundleRefused, WorldRefused, SettingsError: what is wrong, with what to do.
+    """
+    clock = clock or SystemClock()
+    async with AsyncExitStack() as stack:
+        bundle = load_bundle(settings)
+        embedded_policy = policy_of(bundle)
+        policy = _with_engine(settings, embedded_policy)
+        stack.push_async_callback(policy.engine.aclose)
+        settings = _demo(settings, stack)
+        ledger = await _ledger(settings, embedded_policy, clock)
+        point = DecisionPoint(ledger=ledger, policy=policy, clock=clock, recorder=recorder, bounds=_bounds(settings))
+        stack.push_async_callback(point.aclose)
+        await point.start()
+        await put_policy_in_force(point)
+        if settings.world is not None:
+            await bring_in(point, read_world(settings.world, policy.scales))
+        yield point
+
+
+def _demo(settings: Settings, stack: AsyncExitStack) -> Settings:
+    """The demo lives in a folder of its own that goes with the process."""
+    if not settings.demo:
+        return settings
+    folder = tempfile.mkdtemp(prefix="remit-demo-")
+    stack.callback(shutil.rmtree, folder, ignore_errors=True)
+    store = f"sqlite:///{Path(folder) / 'remit.db'}"
+    return replace(settings, store=store, world=settings.world or shipped_world(DEMO_WORLD))
+
+
+def _with_engine(settings: Settings, policy: Policy) -> Policy:
+    """Let OPA answer decisions where the settings name a server; the engine in process stands by."""
+    if settings.engine == "embedded":
+        return policy
+    opa = OpaEngine(
+        settings.engine,
+        policy_revision=policy.revision,
+        timeout_seconds=settings.engine_timeout_seconds,
+        token=settings.engine_token.reveal() if settings.engine_token is not None else None,
+    )
+    standby: EmbeddedEngine = policy.embedded
+    engine: PolicyEngine = StandbyEngine(opa, standby)
+    return replace(policy, engine=engine)
+
+
+async def _ledger(settings: Settings, policy: Policy, clock: Clock) -> Ledger:
+    """Open the store, or make it where a world says what it is for."""
+    if store_exists(settings):
+        return await open_store(settings, clock)
+    if settings.world is None:
+        raise LedgerUnavailable(
+            f"there is no store at `{settings.store}`",
+            advice="run `remit store init`, or start with `--world FILE`",
+        )
+    world = read_world(settings.world, policy.scales)
+    return await make_store(settings, clock, realm=world.realm.name)
+
+
+def _bounds(settings: Settings) -> Bounds:
+    return Bounds(
+        max_staleness=timedelta(seconds=settings.max_staleness_seconds),
+        revision_wait=timedelta(seconds=settings.revision_wait_seconds),
+        max_clock_skew=timedelta(seconds=settings.max_clock_skew_seconds),
+    )
