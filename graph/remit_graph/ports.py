@@ -115,7 +115,8 @@ class Ledger(Protocol):
 
         Raises:
             SchemaTooNew: the very next revision is of a later schema; `facts` hold `schema` and `revision`.
-            ChainBroken: the next revision is missing or not whole; `facts` hold `revision`.
+            ChainBroken: a revision is missing, is not whole, or does not follow the one before it by its hashes;
+                `facts` hold `revision`. So nothing is read that was written past the ledger.
         """
         ...
 

@@ -182,25 +182,38 @@ def rows_of(command: Command, *, revision: int, previous: str, schema: int = SCH
 def entry_of(rows: Sequence[Row]) -> Entry:
     """Read the rows of one revision back.
 
+    That its last row is missing cannot be seen here; the next row's hash, or the head's, tells.
+
     Raises:
-        ModelError: they are not the complete, ordered rows of one revision.
+        ModelError: they are not the rows of one revision, in order from its command on, where they say they stand.
     """
-    documents = [json.loads(row.body) for row in rows]
-    head = documents[0] if documents else {}
-    ordered = [row.seq for row in rows] == list(range(len(rows)))
-    if not rows or not ordered or head.get("kind") != "command" or len({row.revision for row in rows}) != 1:
-        raise ModelError("these are not the rows of one whole revision")
-    return Entry(
-        revision=rows[0].revision,
-        at=head["at"],
-        action=head["action"],
-        actor=head["actor"],
-        changes=tuple(Change(each["kind"], each["body"]) for each in documents[1:]),
-        hash=rows[-1].hash,
-        schema=max(each["schema"] for each in documents),
-        request_id=head.get("request_id"),
-        reason=head.get("reason"),
-    )
+    try:
+        documents = [json.loads(row.body) for row in rows]
+        if not documents or [_place(row, each) for row, each in zip(rows, documents, strict=True)] != [
+            (rows[0].revision, seq, seq == 0) for seq in range(len(rows))
+        ]:
+            raise ModelError("these are not the rows of one whole revision")
+        head = documents[0]
+        return Entry(
+            revision=rows[0].revision,
+            at=head["at"],
+            action=head["action"],
+            actor=head["actor"],
+            changes=tuple(Change(each["kind"], each["body"]) for each in documents[1:]),
+            hash=rows[-1].hash,
+            schema=max(each["schema"] for each in documents),
+            request_id=head.get("request_id"),
+            reason=head.get("reason"),
+        )
+    except (ValueError, TypeError, LookupError) as error:
+        raise ModelError(f"a row is no change: {error}") from error
+
+
+def _place(row: Row, document: Mapping[str, Any]) -> tuple[int, int, bool] | None:
+    """Return where a row stands and whether it is a command, or None if it says that it stands elsewhere."""
+    if (document["revision"], document["seq"]) != (row.revision, row.seq):
+        return None
+    return row.revision, row.seq, document["kind"] == "command"
 
 
 def verify_rows(rows: Iterable[Row], *, previous: str, after: int | None = None) -> str:
@@ -217,19 +230,28 @@ def verify_rows(rows: Iterable[Row], *, previous: str, after: int | None = None)
     """
     place = None if after is None else (after, 0)
     for row in rows:
-        expected = link(previous, row.body)
-        if expected != row.hash:
-            raise ChainBroken(
-                f"the hash chain breaks at revision {row.revision}, row {row.seq}",
-                revision=row.revision,
-                seq=row.seq,
-                expected=expected,
-                stored=row.hash,
-                previous=previous,
-            )
+        verify_link(row, previous=previous)
         _check_place(row, place)
         previous, place = row.hash, (row.revision, row.seq)
     return previous
+
+
+def verify_link(row: Row, *, previous: str) -> None:
+    """Check that the hash of `row` follows the one before it.
+
+    Raises:
+        ChainBroken: it does not; `facts` hold revision, seq, `expected`, `stored` and `previous`.
+    """
+    expected = link(previous, row.body)
+    if expected != row.hash:
+        raise ChainBroken(
+            f"the hash chain breaks at revision {row.revision}, row {row.seq}",
+            revision=row.revision,
+            seq=row.seq,
+            expected=expected,
+            stored=row.hash,
+            previous=previous,
+        )
 
 
 def _check_place(row: Row, last: tuple[int, int] | None) -> None:

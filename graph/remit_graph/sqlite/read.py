@@ -11,7 +11,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Final
 
 from remit_graph.errors import ChainBroken, ModelError, SchemaTooNew
-from remit_graph.model.change import SCHEMA, Entry, Row, entry_of
+from remit_graph.model.change import GENESIS, SCHEMA, Entry, Row, entry_of, verify_link
 from remit_graph.ports import Head, StoredResult
 from remit_graph.sqlite.statements import STATEMENTS
 from remit_graph.sqlite.transaction import reading
@@ -49,27 +49,55 @@ def read_entries(connection: sqlite3.Connection, after: int, limit: int) -> Sequ
 
     Raises:
         SchemaTooNew: the very next revision is of a later schema; `facts` hold `schema` and `revision`.
-        ChainBroken: the next revision is missing or not whole.
+        ChainBroken: a revision is missing, not whole, or does not follow the one before it.
     """
     with reading(connection):
         head = read_head(connection, 0)
+        if after >= head.revision or limit < 1:
+            return []
+        previous = _hash_at(connection, after)
         values = {"after": after, "last": min(after + limit, head.revision)}
         rows = (_row(each) for each in connection.execute(STATEMENTS["rows_of_revisions"], values))
-        entries = list(_entries(rows, after))
-    if not entries and limit > 0 and head.revision > after:
-        raise ChainBroken(
-            f"revision {after + 1} is missing, though the ledger stands at {head.revision}", revision=after + 1
-        )
+        entries = list(_entries(rows, after, previous))
+        if entries:
+            after, previous = entries[-1].revision, entries[-1].hash
+        _require_sequel(connection, head, after, previous)
     return entries
 
 
-def _entries(rows: Iterator[Row], after: int) -> Iterator[Entry]:
+def _require_sequel(connection: sqlite3.Connection, head: Head, revision: int, digest: str) -> None:
+    """Check that what follows what was read fits: without that, a revision that lost its last rows looks whole."""
+    sequel = connection.execute(
+        STATEMENTS["rows_after"], {"revision": revision + 1, "seq": -1, "last": revision + 1, "limit": 1}
+    ).fetchone()
+    if sequel is not None:
+        verify_link(_row(sequel), previous=digest)
+    elif (revision, digest) != (head.revision, head.hash):
+        end = f"the log ends at revision {revision} with hash `{digest}`"
+        raise ChainBroken(
+            f"{end}, the head says {head.revision} and `{head.hash}`",
+            advice="run `remit store check`",
+            revision=revision + 1,
+        )
+
+
+def _hash_at(connection: sqlite3.Connection, revision: int) -> str:
+    row = read_last_row(connection, revision)
+    if (0 if row is None else row.revision) != revision:
+        raise ChainBroken(f"revision {revision} is missing", advice="run `remit store check`", revision=revision)
+    return GENESIS if row is None else row.hash
+
+
+def _entries(rows: Iterator[Row], after: int, previous: str) -> Iterator[Entry]:
     taken = 0
     for revision, group in groupby(rows, key=attrgetter("revision")):
         of_revision = list(group)
-        entry = _entry(of_revision)
-        if revision != after + 1 or entry.revision != revision:
+        if revision != after + 1:
             raise ChainBroken(f"revision {after + 1} is missing, the next is {revision}", revision=after + 1)
+        for row in of_revision:
+            verify_link(row, previous=previous)
+            previous = row.hash
+        entry = _entry(of_revision)
         if entry.schema > SCHEMA:
             if taken:
                 return
@@ -88,7 +116,7 @@ def _entries(rows: Iterator[Row], after: int) -> Iterator[Entry]:
 def _entry(rows: Sequence[Row]) -> Entry:
     try:
         return entry_of(rows)
-    except (ModelError, ValueError, KeyError, TypeError) as error:
+    except ModelError as error:
         raise ChainBroken(
             f"revision {rows[0].revision} cannot be read: {error}",
             advice="run `remit store check`",

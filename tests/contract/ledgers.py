@@ -1,0 +1,104 @@
+"""The ledgers that the contract suite runs over; a new one is finished when it is in `STORES` and the suite passes.
+
+A `Store` is one place that ledgers are opened on: by this test, by its threads and by other processes. Beside that it
+can be damaged past the ledger, which is what the tests of the chain do to it.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from abc import ABC, abstractmethod
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import pytest
+
+from remit_graph.sqlite import SqliteLedger
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+
+    from remit_graph.model.change import Row
+    from remit_graph.ports import Ledger
+
+REALM: Final = "acme"
+
+
+async def open_ledger(address: str) -> Ledger:
+    """Open another ledger on a store, in whatever process this is called."""
+    kind, _, place = address.partition(":")
+    if kind == "sqlite":
+        return await SqliteLedger.open(Path(place), REALM)
+    raise ValueError(f"`{address}` is no address of a store")
+
+
+class Store(ABC):
+    """One store with an empty ledger at first; every ledger opened on it is closed with it."""
+
+    address: str
+    """What `open_ledger` opens it by."""
+
+    def __init__(self) -> None:
+        self._opened: list[Ledger] = []
+
+    async def open(self) -> Ledger:
+        """Open another ledger on the store."""
+        ledger = await open_ledger(self.address)
+        self._opened.append(ledger)
+        return ledger
+
+    async def aclose(self) -> None:
+        """Close every ledger; one may be closed already."""
+        while self._opened:
+            await self._opened.pop().aclose()
+
+    @abstractmethod
+    async def overwrite(self, rows: Sequence[Row], head: Mapping[str, Any] | None = None) -> None:
+        """Replace the rows of the log, and the named members of the head, past the ledger."""
+
+
+class SqliteStore(Store):
+    """An SQLite file."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__()
+        self.path = path
+        self.address = f"sqlite:{path}"
+
+    async def overwrite(self, rows: Sequence[Row], head: Mapping[str, Any] | None = None) -> None:
+        """Write into the tables, as somebody with a shell and without the triggers would."""
+        with closing(sqlite3.connect(self.path)) as connection, connection:
+            connection.execute("DROP TRIGGER IF EXISTS rows_are_never_removed")
+            connection.execute("DELETE FROM rows")
+            values = [(row.revision, row.seq, row.body, row.hash) for row in rows]
+            connection.executemany("INSERT INTO rows (revision, seq, body, hash) VALUES (?, ?, ?, ?)", values)
+            for name, value in (head or {}).items():
+                connection.execute(HEAD_MEMBERS[name], (value,))
+
+
+HEAD_MEMBERS: Final = {
+    "revision": "UPDATE head SET revision = ?",
+    "hash": "UPDATE head SET hash = ?",
+    "schema": "UPDATE head SET schema = ?",
+}
+
+
+async def sqlite_store(request: pytest.FixtureRequest) -> Store:
+    """Make an SQLite file with an empty ledger."""
+    made = SqliteStore(request.getfixturevalue("tmp_path") / "remit.db")
+    await (await SqliteLedger.init(made.path, REALM)).aclose()
+    return made
+
+
+STORES: Final[Sequence[Any]] = [pytest.param(sqlite_store, id="sqlite")]
+"""Each makes a new store with an empty ledger of realm `acme`."""
+
+
+@pytest.fixture(params=STORES)
+async def store(request: pytest.FixtureRequest) -> AsyncIterator[Store]:
+    """A store with an empty ledger, of each kind in turn."""
+    make: Callable[[pytest.FixtureRequest], Awaitable[Store]] = request.param
+    made = await make(request)
+    yield made
+    await made.aclose()
