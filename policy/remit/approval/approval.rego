@@ -41,7 +41,8 @@ reasons contains "approval_required" if {
 
 reasons contains "approval_stale" if {
 	asked
-	input.approval.current != true
+	input.approval != null
+	not input.approval.current == true
 }
 
 # An approver cannot approve their own request, and the subject does not count towards a quorum.

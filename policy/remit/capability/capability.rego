@@ -36,19 +36,22 @@ reasons contains "capability_required" if {
 
 reasons contains input.capability.code if {
 	asked
-	input.capability.valid != true
+	input.capability != null
+	not input.capability.valid == true
 	input.capability.code != null
 }
 
 reasons contains "capability_mismatch" if {
 	asked
-	input.capability.valid != true
+	input.capability != null
+	not input.capability.valid == true
 	input.capability.code == null
 }
 
 reasons contains "capability_mismatch" if {
 	asked
-	input.capability.matches != true
+	input.capability != null
+	not input.capability.matches == true
 }
 
 # Beginning an operation is what mints the coordination id.

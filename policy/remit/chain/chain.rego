@@ -189,6 +189,8 @@ covered(chain, asked) if {
 # METADATA
 # description: the edges of a chain as proofs cite them, `edge_id@version`, hops from the root first, then memberships
 # scope: document
-positions(chain) := [sprintf("%s@%d", [edge.edge_id, edge.version]) |
+positions(chain) := [position |
 	some edge in array.concat(chain.hops, chain.memberships)
+	position := sprintf("%s@%d", [edge.edge_id, edge.version])
+	is_string(position)
 ]

@@ -32,7 +32,7 @@ reasons contains code if {
 # What is not in the list of examples may be in the way as well (rules.md 12).
 reasons contains "resource_busy" if {
 	data.remit.coordination.asked
-	input.coordination.overlapping_cut != false
+	not input.coordination.overlapping_cut == false
 }
 
 # A class that is not known here, READ_SHARED among them, lets nothing be written.
@@ -43,8 +43,10 @@ reasons contains "conflicting_operation" if unwritable
 # scope: document
 unwritable if {
 	data.remit.coordination.writes
-	not data.remit.config.concurrency[input.resource.concurrency]
+	not _writable
 }
+
+_writable if data.remit.config.concurrency[input.resource.concurrency]
 
 # METADATA
 # description: the strictest result between this operation and a lease

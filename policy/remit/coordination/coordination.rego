@@ -40,7 +40,7 @@ demands contains "lease" if {
 # An impact that is a coordination key of its own cannot be guarded by the version of the resource (S50).
 demands contains "lease" if {
 	writes
-	input.resource.escalated != false
+	not input.resource.escalated == false
 }
 
 # Of a resource that many may write, each field says for itself what its merge policy needs.

@@ -11,6 +11,8 @@ reasons contains "unauthenticated" if not input.identity.authenticated
 
 reasons contains "identity_mismatch" if not input.identity.speaks_for
 
-reasons contains "unknown_subject" if not is_string(input.subject.principal)
+reasons contains "unknown_subject" if not _known
 
-reasons contains "subject_disabled" if input.subject.disabled != false
+reasons contains "subject_disabled" if not input.subject.disabled == false
+
+_known if is_string(input.subject.principal)

@@ -69,8 +69,10 @@ _same_field(part, lease) := "compatible" if {
 	part.merge == "set_merge"
 } else := "reject" if {
 	part.merge == null
-	not "lease" in data.remit.config.concurrency[input.resource.concurrency]
+	not _always_locks
 } else := _at_least("serialize", part, lease)
+
+_always_locks if "lease" in data.remit.config.concurrency[input.resource.concurrency]
 
 # Adding and removing commute unless one adds what the other removes, whichever comes first.
 _commute(mine, theirs) if {

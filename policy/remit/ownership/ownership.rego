@@ -64,7 +64,7 @@ reasons contains "ownership_conflict" if {
 
 reasons contains "owner_frozen" if {
 	some row in governed
-	row.frozen != false
+	not row.frozen == false
 	not _finishing
 }
 
@@ -73,7 +73,7 @@ reasons contains "stale_ownership_epoch" if {
 	input.request.context.ownership_epoch
 	some row in governed
 	row.owner != null
-	not _as_fresh(input.request.context.ownership_epoch, row.ownership_epoch)
+	not _as_fresh(input.request.context.ownership_epoch, row)
 }
 
 _uncharted := _touched - {row.field | some row in input.resource.ownership}
@@ -95,12 +95,14 @@ _touched contains field if {
 _finishing if {
 	input.coordination.presented.state == "current"
 	input.request.at < input.coordination.transfer.freeze_deadline
-	not input.coordination.phase in {"begin", "renew"}
+	not _entering
 }
 
-_as_fresh(presented, current) if {
+_entering if input.coordination.phase in {"begin", "renew"}
+
+_as_fresh(presented, row) if {
 	is_number(presented)
-	presented >= current
+	presented >= row.ownership_epoch
 }
 
 # METADATA

@@ -48,12 +48,17 @@ _reluctances contains "preemption_not_authorized" if {
 
 _reluctances contains "priority_not_higher" if {
 	some lease in contested
-	not input.coordination.priority > lease.priority
+	not _outranks(lease)
 }
 
 _reluctances contains "preemption_cooldown" if {
-	not object.get(input.coordination, "cooldown_until", 0) <= input.request.at
+	not _rested
 }
+
+_outranks(lease) if input.coordination.priority > lease.priority
+
+# No cooldown, null, sorts before every instant.
+_rested if object.get(input.coordination, "cooldown_until", null) <= input.request.at
 
 _yields(lease) if {
 	some edge in lease.preempt_edges

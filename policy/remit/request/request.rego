@@ -14,8 +14,10 @@ reasons contains "unknown_action" if not input.action.known
 # A resource whose key is malformed is not unknown: nothing is said about it.
 reasons contains "unknown_resource" if {
 	not input.resource.known
-	not "malformed_resource_key" in input.request.faults
+	not _malformed
 }
+
+_malformed if "malformed_resource_key" in input.request.faults
 
 reasons contains "unknown_field" if {
 	input.resource.known

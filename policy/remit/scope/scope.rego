@@ -208,5 +208,6 @@ _comparable(operator, operand, path, attributes) if {
 
 _off_scale(path, attributes) if {
 	actual := attribute(path, attributes)
+	actual != null
 	not place(path, actual)
 }

@@ -21,28 +21,33 @@ holding := [candidate | some candidate in input.chains; chain.holds(candidate, d
 resting := [candidate | some candidate in holding; ownership.compatible(candidate.hops[0])]
 
 # METADATA
-# description: what authority, ownership and capability lack for one single chain to fit
+# description: what is lacking for one single chain to fit; never empty where none does
 # scope: document
-reasons contains "capability_mismatch" if {
-	not data.remit.proof.found
-	count(resting) > 0
-}
-
 reasons contains code if {
 	not data.remit.proof.found
+	some code in lacking
+}
+
+reasons contains "no_authority" if {
+	not data.remit.proof.found
+	count(lacking) == 0
+}
+
+# METADATA
+# description: the codes of authority, of ownership and of capability
+# scope: document
+lacking contains code if {
 	count(holding) == 0
 	some code in _authority
 }
 
 # None of the candidates fits, and there would have been more to look at.
-reasons contains "proof_search_truncated" if {
-	not data.remit.proof.found
+lacking contains "proof_search_truncated" if {
 	count(input.chains) > 0
 	input.search.truncated == true
 }
 
-reasons contains code if {
-	not data.remit.proof.found
+lacking contains code if {
 	count(resting) == 0
 	every root in _roots {
 		count(_objections(root)) > 0
@@ -50,6 +55,8 @@ reasons contains code if {
 	some root in _roots
 	some code in _objections(root)
 }
+
+lacking contains "capability_mismatch" if count(resting) > 0
 
 _objections(root) := {code |
 	some row in data.remit.ownership.governed
@@ -73,10 +80,13 @@ else := {"no_authority"}
 
 _furthest := max([failure.rank | some failure in _failures])
 
-_failures := array.concat(
-	[first_failure(candidate, data.remit.authority.asked) | some candidate in input.chains],
-	[{"rank": near.rank, "reason": near.reason} | some near in input.near_misses],
-)
+_failures := array.concat(_failing, [near | some near in input.near_misses; is_number(near.rank)])
+
+_failing := [failure |
+	some candidate in input.chains
+	failure := first_failure(candidate, data.remit.authority.asked)
+	is_number(failure.rank)
+]
 
 # METADATA
 # description: the first check a chain fails, with its place in the order of checks; the places are those of the search

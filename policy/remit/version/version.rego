@@ -31,7 +31,7 @@ reasons contains "stale_resource_version" if {
 	data.remit.coordination.writes
 	expected
 	not _read
-	input.resource.superseded != false
+	not input.resource.superseded == false
 }
 
 _read if {
