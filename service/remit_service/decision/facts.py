@@ -59,8 +59,9 @@ def collect(question: Question, view: View, *, scales: Scales, coordination: Map
     if target is not None:
         owners = owners_of(view, target)
         rows = tuple(ownership(view, target, owners, frozenset()))
-        proof = prove(view, target, scales)
-        proof_facts = _proof_facts(view, question, proof)
+        if question.principal is not None:
+            proof = prove(view, target, scales)
+            proof_facts = _proof_facts(view, question, proof)
     document = {
         "request": _request(question),
         "identity": {

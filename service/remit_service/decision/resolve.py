@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from remit_graph.errors import ModelError
+from remit_graph.model.principal import Principal
 from remit_graph.view.ground import Ground, ground_of
 from remit_graph.view.target import Target
 
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from remit_graph.model.instant import Instant
-    from remit_graph.model.principal import Principal
     from remit_graph.model.registry import Resolved
     from remit_graph.model.resource_type import Action
     from remit_graph.view.state import View
@@ -50,7 +50,7 @@ class Question:
         context: What of the context the policy may read.
         properties: Trusted properties of subject, resource and action.
         ground: What the graph knows of the resource.
-        target: What the graph is asked about; None where subject, action or resource is unknown.
+        target: What the graph is asked about; None where action or resource is unknown.
         ignored: Names of what the caller said and is not trusted for.
     """
 
@@ -74,6 +74,10 @@ class Question:
         return self.principal is None or self.caller.may_speak_for(self.principal.id)
 
 
+_NOBODY: Final = Principal(id="")
+"""Stands where the subject is unknown, so that ownership can be asked about all the same."""
+
+
 def resolve(evaluation: Evaluation, caller: Caller, view: View, at: Instant) -> Question:
     """Resolve `evaluation`; what cannot be resolved is noted in the question, never raised."""
     question = Question(
@@ -89,8 +93,8 @@ def resolve(evaluation: Evaluation, caller: Caller, view: View, at: Instant) -> 
     _effective_fields(question)
     if question.resource is not None:
         question.ground = ground_of(view, question.resource.key, at)
-    if question.principal is not None and question.action is not None and question.ground is not None:
-        question.target = _target(question, question.principal, question.action, question.ground, view)
+    if question.action is not None and question.ground is not None:
+        question.target = _target(question, question.principal or _NOBODY, question.action, question.ground, view)
     return question
 
 
