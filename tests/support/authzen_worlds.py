@@ -20,8 +20,9 @@ realm: authzen-todo
 root: ["organization:citadel"]
 subject_types: {user: human}
 resource_types:
-  # Todos are not stored: any id is accepted, and who owns one is said by the request (`resource.ownerID`).
-  todo: {key: "todo:{id}", concurrency: MULTI_WRITER_MERGEABLE}
+  # Todos are not stored: any id is accepted, and who owns one is said by the request (`resource.ownerID`). The scenario
+  # knows neither leases nor versions; APPEND_ONLY is the class that asks a write for neither.
+  todo: {key: "todo:{id}", concurrency: APPEND_ONLY}
   user: {key: "user:{id}", concurrency: READ_SHARED}
 actions:
   can_read_user:   {class: read}
@@ -57,8 +58,8 @@ realm: authzen-search
 root: ["organization:records"]
 subject_types: {user: human}
 resource_types:
-  # Only stored records exist, and only their stored facts count.
-  record: {key: "record:{id}", concurrency: MULTI_WRITER_MERGEABLE, stored: true}
+  # Only stored records exist, and only their stored facts count. The class is the one that needs no coordination.
+  record: {key: "record:{id}", concurrency: APPEND_ONLY, stored: true}
 actions:
   view:   {class: read}
   edit:   {class: write, domain: CONTENT_BODY}
@@ -90,7 +91,8 @@ realm: certification
 root: ["organization:certification"]
 subject_types: {user: human}
 resource_types:
-  record: {key: "record:{id}", concurrency: MULTI_WRITER_MERGEABLE, stored: true}
+  # The scenario knows no coordination: the class is the one that asks for none.
+  record: {key: "record:{id}", concurrency: APPEND_ONLY, stored: true}
 actions:
   read:   {class: read}
   write:  {class: write, domain: CONTENT_BODY}
