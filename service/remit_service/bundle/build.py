@@ -90,18 +90,16 @@ def _misplaced(files: Mapping[str, bytes], modules: Sequence[Module]) -> Iterato
 
 
 def _forbidden_calls(modules: Sequence[Module]) -> Iterator[Problem]:
-    defined = {(*module.package, rule.name) for module in modules for rule in module.rules}
+    defined = {".".join(("data", *module.package, rule.name)) for module in modules for rule in module.rules}
     for module in modules:
         for rule in module.rules:
             for call in rule.scan.calls:
                 name = module.resolved(call.name)
-                is_own = (
-                    tuple(name.split(".")[1:]) in defined
-                    if name.startswith("data.")
-                    else ((*module.package, name) in defined)
-                )
-                reason = None if is_own else objection(call, is_site=module.is_site)
-                if reason:
+                if name in defined or ".".join(("data", *module.package, name)) in defined:
+                    continue
+                if name.startswith("data."):
+                    yield Problem(module.path, call.line, f"the function `{name}` is not defined")
+                elif reason := objection(call, is_site=module.is_site):
                     yield Problem(module.path, call.line, reason)
 
 

@@ -11,7 +11,7 @@ import json
 from typing import TYPE_CHECKING, Final
 
 from remit_service.bundle.errors import BundleRefused, Problem
-from remit_service.bundle.yaml_data import parse_yaml
+from remit_service.bundle.yaml_data import fraction, parse_yaml
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -71,7 +71,13 @@ def _merge(into: Tree, value: Tree, path: str) -> None:
 
 def _parse_json(path: str, content: bytes) -> object:
     try:
-        return json.loads(content, object_pairs_hook=_members, parse_constant=_no_constant, parse_int=_integer)
+        return json.loads(
+            content,
+            object_pairs_hook=_members,
+            parse_constant=_no_constant,
+            parse_int=_integer,
+            parse_float=fraction,
+        )
     except (ValueError, RecursionError) as error:
         line = error.lineno if isinstance(error, json.JSONDecodeError) else 0
         raise BundleRefused(Problem(path, line, f"is no JSON: {error}")) from error

@@ -118,7 +118,9 @@ def _listing(files: Mapping[str, bytes]) -> list[dict[str, str]]:
 
 def _hash(path: str, content: bytes) -> str:
     if path == MANIFEST or path.endswith((".json", ".yaml")):
+        # Go, in which OPA is written, escapes the two line separators of Unicode in strings.
         content = _json(parse_data(path, content))
+        content = content.replace("\u2028".encode(), b"\\u2028").replace("\u2029".encode(), b"\\u2029")
     return hashlib.sha256(content).hexdigest()
 
 

@@ -27,6 +27,18 @@ _AMBIGUOUS: Final = re.compile(
 )
 
 
+def fraction(text: str) -> float:
+    """Return the number that `text` is, written in the one way in which all encoders write it.
+
+    Raises:
+        ValueError: it is written otherwise, such as `0.50` or `1e3`; a signature over it would not be OPA's.
+    """
+    number = float(text)
+    if repr(number) != text or number.is_integer():
+        raise ValueError(f"`{text}` must be written as `{repr(number).removesuffix('.0')}`")
+    return number
+
+
 def parse_yaml(path: str, content: bytes) -> object:
     """Return the value of one data file.
 
@@ -87,10 +99,16 @@ class _Reader:
         if _INTEGER.match(text):
             return int(text)
         if _FRACTION.match(text):
-            return float(text)
+            return self._fraction(node, text)
         if _AMBIGUOUS.match(text) or node.tag != "tag:yaml.org,2002:str":
             raise self._refused(node, f"`{text}` can be read in two ways: put it in quotes")
         return text
+
+    def _fraction(self, node: yaml.ScalarNode, text: str) -> float:
+        try:
+            return fraction(text)
+        except ValueError as error:
+            raise self._refused(node, str(error)) from error
 
     def _refused(self, node: yaml.Node, message: str) -> BundleRefused:
         return BundleRefused(Problem(self._path, node.start_mark.line + 1, message))
