@@ -17,6 +17,12 @@ Instant = int
 
 SECOND: Final = 1_000_000
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+EARLIEST: Final = -62_135_596_800_000_000
+"""0001-01-01T00:00:00Z."""
+
+LATEST: Final = 253_402_300_799_999_999
+"""9999-12-31T23:59:59.999999Z."""
+
 _RFC3339: Final = re.compile(
     r"(\d{4}-\d\d-\d\d)[Tt](\d\d:\d\d:\d\d)(?:\.(\d{1,6})0*)?(Z|z|[+-]\d\d:\d\d)\Z",
     re.ASCII,
@@ -56,7 +62,12 @@ def from_datetime(value: datetime) -> Instant:
 
 
 def format_instant(instant: Instant) -> str:
-    """Write an instant as RFC 3339 in UTC, with a fraction only where there is one."""
+    """Write an instant as RFC 3339 in UTC, with a fraction only where there is one.
+
+    What lies beyond the years that RFC 3339 can write is written as the last or first moment it can: a stored edge with
+    such a bound must still be readable.
+    """
+    instant = min(max(instant, EARLIEST), LATEST)
     moment = _EPOCH + timedelta(microseconds=instant)
     text = moment.isoformat()[:19]
     fraction = f"{instant % SECOND:06d}".rstrip("0")

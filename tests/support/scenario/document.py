@@ -7,7 +7,7 @@ world: seo                     # a file of fixtures/worlds, or the text of a wor
 at: "2027-02-01T10:00:00Z"     # the manual clock starts here
 policy: {custom/site/site.rego: "…"}       # files laid over the shipped bundle
 steps:
-  - ask: {as: service:gateway, subject: "instance:seo-agent-7", action: UPDATE_CANONICAL, resource: "wp:post:1024", context: {…}}
+  - ask: {as: service:gateway, subject: "instance:seo-agent-7", action: UPDATE_CANONICAL, resource: "wp:post:1024"}
     expect: {outcome: deny, reasons: [delegation_expired], says: ["`del_882@1` ended at …"]}
   - advance: 3600              # seconds
   - append: [{kind: edges.end, body: {…}}]     # straight into the ledger; no law of creation is asked

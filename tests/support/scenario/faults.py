@@ -36,7 +36,7 @@ class BrokenEngine:
 
 def break_engine(what: str, policy: Policy) -> BrokenEngine:
     """Return the engine that shows a fault."""
-    other = {
+    other: Document = {
         "effect": "permit", "outcome": "execute", "reasons": [], "determining": [], "conflicts": [], "obligations": [],
         "policy_revision": "sha256:other",
     }  # fmt: skip

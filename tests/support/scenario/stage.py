@@ -8,7 +8,6 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from functools import lru_cache
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from remit_graph.model.change import Change, Command
@@ -27,6 +26,8 @@ from remit_service.policy import Policy, policy_of
 from tests.support.scenario.faults import break_engine, break_ledger
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from remit_graph.ports import Ledger
     from remit_service.decision.decision import Decision
     from remit_service.engines.ports import PolicyEngine
