@@ -14,16 +14,17 @@ import data.remit.demand
 asked if input.action.class in {"write", "reconcile"}
 
 # METADATA
-# description: the rows that demand an approval of this request
+# description: what is demanded of this request, each `{rule, quorum, mode}`
 # scope: document
-demanded contains {
-	"rule": object.get(row, "rule", "required_approvals"),
-	"quorum": object.get(row, "quorum", 1),
-	"mode": object.get(row, "mode", "per_call"),
-} if {
-	asked
+demanded contains {"rule": rule, "quorum": object.get(row, "quorum", 1), "mode": object.get(row, "mode", "per_call")} if {
 	some row in data.remit.config.required_approvals
-	demand.matches(row, data.remit.demand.facts)
+	object.get(row, "reversible", input.action.reversible) == input.action.reversible
+	asked
+	rule := object.get(row, "rule", "required_approvals")
+	input.action.class in object.get(row, "classes", [input.action.class])
+	input.action.name in object.get(row, "actions", [input.action.name])
+	demand.reaches(object.get(row, "minimum_risk", null))
+	_lies_in(object.get(row, "environments", null))
 }
 
 demanded contains row if {
@@ -61,3 +62,10 @@ _others := {approver | some approver in input.approval.approvers} - {input.subje
 
 # An approval of a whole run does not cover an action that is approved call by call (S119).
 _modes := {"per_call": {"per_call"}, "per_run": {"per_call", "per_run"}}
+
+_lies_in(environments) if environments == null
+
+_lies_in(environments) if {
+	some environment in environments
+	environment in data.remit.demand.environments
+}

@@ -26,16 +26,11 @@ asked := {
 # METADATA
 # description: the value of each declared dimension; missing where graph and request disagree, or ancestors do
 # scope: document
-place[dimension] := found.graph[0] if {
+place[dimension] := value if {
 	some dimension, found in input.resource.dimensions
-	count(found.graph) == 1
-	found.context in {null, found.graph[0]}
-}
-
-place[dimension] := found.context if {
-	some dimension, found in input.resource.dimensions
-	found.graph == []
-	found.context != null
+	stated := {each | some each in array.concat(found.graph, [found.context])} - {null}
+	count(stated) == 1
+	some value in stated
 }
 
 # METADATA

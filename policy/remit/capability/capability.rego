@@ -27,11 +27,11 @@ agrees(candidate) if input.capability.chain in [[hop.edge_id | some hop in candi
 # description: why the capability refuses
 # scope: document
 reasons contains "capability_required" if {
-	asked
 	input.capability == null
+	some environment in data.remit.demand.environments
+	level := data.remit.config.capability_required[input.action.class][environment]
+	demand.reaches(level)
 	not _beginning
-	some row in data.remit.config.capability_required
-	demand.matches(row, data.remit.demand.facts)
 }
 
 reasons contains input.capability.code if {

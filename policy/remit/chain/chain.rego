@@ -21,19 +21,29 @@ conveys := {
 }
 
 # METADATA
-# description: true if the chain alone covers the whole request; the checks stand in the order of their cost
+# description: true if the chain alone covers the whole request
 # scope: document
 holds(chain, asked) if {
-	fresh(chain)
-	lasting(chain, asked)
-	begun(chain, asked)
-	enabled(chain)
+	live(chain.hops, asked.at)
+	live(chain.memberships, asked.at)
 	rooted(chain, asked)
 	joined(chain, asked)
 	claimed(chain, asked)
 	shallow(chain)
 	trusted(chain, asked)
 	covered(chain, asked)
+}
+
+# METADATA
+# description: true if every edge is enabled, fresh and within its window; the four checks below in one walk
+# scope: document
+live(edges, at) if {
+	every edge in edges {
+		edge.disabled == false
+		edge.epoch >= edge.minimum_epoch
+		edge.valid_from <= at
+		true in {edge.valid_until == null, at < edge.valid_until}
+	}
 }
 
 # METADATA
@@ -48,7 +58,9 @@ rooted(chain, asked) if {
 	every selector in root.except {
 		not scope.selects(selector, asked)
 	}
-	{hop.edge | some position, hop in chain.hops; position > 0} - {"DELEGATES"} == set()
+	every hop in array.slice(chain.hops, 1, count(chain.hops)) {
+		hop.edge == "DELEGATES"
+	}
 }
 
 # METADATA
@@ -58,15 +70,20 @@ rooted(chain, asked) if {
 # scope: document
 joined(chain, asked) if {
 	last := count(chain.hops) - 1
-	{membership.edge | some membership in chain.memberships} - {"ACTS_AS", "MEMBER_OF"} == set()
-	{membership.edge | some membership in chain.memberships; membership.after != last} - {"ACTS_AS"} == set()
+	every membership in chain.memberships {
+		[membership.edge, membership.after == last] in _usable
+	}
 	_unbroken(chain, asked.principal)
 }
+
+_usable := {["ACTS_AS", true], ["ACTS_AS", false], ["MEMBER_OF", true]}
 
 # Mostly memberships come after the last delegation only.
 _unbroken(chain, principal) if {
 	last := count(chain.hops) - 1
-	count({true | some membership in chain.memberships; membership.after != last}) == 0
+	every membership in chain.memberships {
+		membership.after == last
+	}
 	starts := array.concat([hop.from | some hop in chain.hops], [used.to | some used in chain.memberships])
 	ends := array.concat(
 		[hop.to | some position, hop in chain.hops; position > 0],
@@ -107,11 +124,8 @@ _proved(chain, context) if {
 # METADATA
 # description: true if no end of any edge is disabled
 # scope: document
-enabled(chain) if {
-	every edge in chain.hops {
-		edge.disabled == false
-	}
-	every edge in chain.memberships {
+enabled(edges) if {
+	every edge in edges {
 		edge.disabled == false
 	}
 }
@@ -119,11 +133,8 @@ enabled(chain) if {
 # METADATA
 # description: true if no edge is older than the floors of realm and principals; an equal epoch is fresh
 # scope: document
-fresh(chain) if {
-	every edge in chain.hops {
-		edge.epoch >= edge.minimum_epoch
-	}
-	every edge in chain.memberships {
+fresh(edges) if {
+	every edge in edges {
 		edge.epoch >= edge.minimum_epoch
 	}
 }
@@ -131,24 +142,18 @@ fresh(chain) if {
 # METADATA
 # description: true if no edge has ended at the instant; the end itself is outside the window, null is no end
 # scope: document
-lasting(chain, asked) if {
-	every edge in chain.hops {
-		true in {edge.valid_until == null, asked.at < edge.valid_until}
-	}
-	every edge in chain.memberships {
-		true in {edge.valid_until == null, asked.at < edge.valid_until}
+lasting(edges, at) if {
+	every edge in edges {
+		true in {edge.valid_until == null, at < edge.valid_until}
 	}
 }
 
 # METADATA
 # description: true if every edge has begun at the instant; null, an open beginning, sorts before every number
 # scope: document
-begun(chain, asked) if {
-	every edge in chain.hops {
-		edge.valid_from <= asked.at
-	}
-	every edge in chain.memberships {
-		edge.valid_from <= asked.at
+begun(edges, at) if {
+	every edge in edges {
+		edge.valid_from <= at
 	}
 }
 
@@ -172,18 +177,24 @@ trusted(chain, asked) if {
 }
 
 # METADATA
-# description: true if every edge of the chain, its root's own end among them, covers the request; so a child never covers more than its parent (I11)
+# description: |
+#   true if every edge of the chain, the end of its root among them, covers the request; so that a child never covers more
+#   than its parent (I11)
 # scope: document
 covered(chain, asked) if {
-	# Filled in from their parents, scopes repeat each other: each limit is looked at once.
-	limits := {[dimension, limit] |
-		some hop in chain.hops
-		some dimension, limit in hop.scope
+	every limit in limits(chain) {
+		scope.within(limit[0], limit[1], asked)
 	}
-	target := ["resources", [chain.hops[0].to]]
-	every entry in limits | {target} {
-		scope.within(entry[0], entry[1], asked)
-	}
+}
+
+# METADATA
+# description: |
+#   what the edges of a chain limit, each a pair of dimension and limit. Filled in from their parents, scopes repeat each
+#   other, and each limit is here once
+# scope: document
+limits(chain) := {["resources", [chain.hops[0].to]]} | {[dimension, limit] |
+	some hop in chain.hops
+	some dimension, limit in hop.scope
 }
 
 # METADATA

@@ -1,20 +1,16 @@
 # METADATA
 # title: demand
 # description: |
-#   which rows of policy data match this request. A row that matches demands something, so doubt matches: a declared risk
-#   outside the scale counts as the highest, and a member nobody knows narrows nothing.
+#   what the rows of policy data are compared with. A row demands something, so doubt matches: a declared risk outside the
+#   scale stands above it, and where graph and request name different environments the rows of both match.
 # scope: package
 package remit.demand
 
 import data.remit.scope
 
 # METADATA
-# description: |
-#   the environments that graph or request name; where they differ, the rows of both match. `*` is what a row that names
-#   none asks for
+# description: the environments that graph or request name
 # scope: document
-environments contains "*"
-
 environments contains environment if some environment in input.resource.dimensions.environment.graph
 
 environments contains environment if {
@@ -23,26 +19,15 @@ environments contains environment if {
 }
 
 # METADATA
-# description: where the declared risk of the action stands; one outside the scale stands above it
+# description: where the declared risk of the action stands on its scale
 # scope: document
 default risk := 1000000
 
 risk := scope.place("risk", input.action.risk)
 
 # METADATA
-# description: what rows are compared with
-# scope: rule
-facts := {"action": input.action, "environments": environments, "risk": risk}
-
-# METADATA
-# description: true if every member of the row that narrows agrees with the facts
+# description: true if the declared risk of the action reaches a level; an unknown level is reached by every risk
 # scope: document
-matches(row, known) if {
-	object.get(row, "reversible", known.action.reversible) == known.action.reversible
-	not _below(known.risk, row)
-	known.action.class in object.get(row, "classes", [known.action.class])
-	known.action.name in object.get(row, "actions", [known.action.name])
-	{environment | some environment in object.get(row, "environments", ["*"])} & known.environments != set()
-}
+reaches(level) if not _below(level)
 
-_below(place, row) if place < scope.place("risk", row.minimum_risk)
+_below(level) if risk < scope.place("risk", level)

@@ -13,22 +13,14 @@ import data.remit.ownership
 # METADATA
 # description: the first candidate that fits in every respect; undefined if none does
 # scope: document
-fitting := input.chains[0] if _fits(input.chains[0])
+fitting := input.chains[0] if {
+	chain.holds(input.chains[0], data.remit.authority.asked)
+	ownership.compatible(input.chains[0].hops[0])
+	capability.agrees(input.chains[0])
+} else := _fitting[0]
 
-# The rest are looked at only where the first fails, which is rare: neither engine leaves a loop early.
-else := _later[0]
-
-_later := [candidate |
-	some position, candidate in input.chains
-	position > 0
-	_fits(candidate)
-]
-
-_fits(candidate) if {
-	chain.holds(candidate, data.remit.authority.asked)
-	ownership.compatible(candidate.hops[0])
-	capability.agrees(candidate)
-}
+# The others are looked at only where the first does not fit: neither engine leaves a loop early.
+_fitting := [candidate | some candidate in data.remit.shortfall.resting; capability.agrees(candidate)]
 
 # METADATA
 # description: true if there is such a chain

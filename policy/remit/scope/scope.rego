@@ -118,9 +118,15 @@ agrees("in", operand, actual, _, _) if {
 	actual in operand
 }
 
-agrees("at_most", operand, actual, path, _) if place(path, actual) <= place(path, operand)
+agrees("at_most", operand, actual, path, _) if {
+	scale := _scale(path)
+	_rank(scale, actual) <= _rank(scale, operand)
+}
 
-agrees("at_least", operand, actual, path, _) if place(path, actual) >= place(path, operand)
+agrees("at_least", operand, actual, path, _) if {
+	scale := _scale(path)
+	_rank(scale, actual) >= _rank(scale, operand)
+}
 
 agrees("equals_attribute", operand, actual, _, attributes) if actual == attribute(operand, attributes)
 
@@ -149,20 +155,22 @@ attribute(path, attributes) := value if {
 # METADATA
 # description: where a value stands on the scale that the last part of the path names; an integer is its own place
 # scope: document
-place(_, value) := value if {
-	is_number(value)
-	floor(value) == value
-}
+place(path, value) := _rank(_scale(path), value)
 
-place(path, value) := position if {
-	is_string(value)
-	some position, level in _scale(path)
+# Lowest first. A path whose last part names no scale still compares integers.
+_scale(path) := object.get(data.remit.config.scales, path, []) if not contains(path, ".")
+
+_scale(path) := object.get(data.remit.config.scales, regex.replace(path, `^.*\.`, ""), []) if contains(path, ".")
+
+_rank(scale, value) := position if {
+	some position, level in scale
 	level == value
 }
 
-_scale(path) := data.remit.config.scales[path] if not contains(path, ".")
-
-_scale(path) := data.remit.config.scales[regex.replace(path, `^.*\.`, "")] if contains(path, ".")
+_rank(_, value) := value if {
+	is_number(value)
+	floor(value) == value
+}
 
 # METADATA
 # description: true if nothing in the scope is unknown, whether or not it covers what is asked

@@ -13,7 +13,22 @@ import data.remit.scope
 # METADATA
 # description: candidates that have the authority, whatever else they lack
 # scope: rule
-holding := [candidate | some candidate in input.chains; chain.holds(candidate, data.remit.authority.asked)]
+holding := [candidate |
+	some position, candidate in input.chains
+	_verdicts[position].rank == _none
+]
+
+# Each candidate is judged once, and each limit that several share: an engine may stop a policy that computes for long.
+_verdicts := [verdict(candidate, _limits[position] & _uncovered, data.remit.authority.asked) |
+	some position, candidate in input.chains
+]
+
+_limits := [chain.limits(candidate) | some candidate in input.chains]
+
+_uncovered contains limit if {
+	some limit in {each | some limits in _limits; some each in limits}
+	not scope.within(limit[0], limit[1], data.remit.authority.asked)
+}
 
 # METADATA
 # description: those of them that rest on the owners, too
@@ -82,38 +97,48 @@ _furthest := max([failure.rank | some failure in _failures])
 
 _failures := array.concat(_failing, [near | some near in input.near_misses; is_number(near.rank)])
 
-_failing := [failure |
-	some candidate in input.chains
-	failure := first_failure(candidate, data.remit.authority.asked)
-	is_number(failure.rank)
-]
+_failing := [failure | some failure in _verdicts; failure.rank < _none]
+
+# Behind all checks.
+_none := 12
 
 # METADATA
 # description: the first check a chain fails, with its place in the order of checks; the places are those of the search
 # scope: document
-first_failure(candidate, asked) := {"rank": -1, "reason": "no_authority"} if not _rooted(candidate, asked)
+verdict(candidate, exceeded, asked) := {"rank": -1, "reason": "no_authority"} if {
+	not _rooted(candidate, asked)
+} else := {"rank": 0, "reason": "principal_mismatch"} if {
+	not _shown(candidate, asked)
+} else := _ended(array.concat(candidate.hops, candidate.memberships), asked.at) if {
+	not _live(candidate, asked)
+} else := {"rank": 6, "reason": "depth_exceeded"} if {
+	not chain.shallow(candidate)
+} else := _narrow(candidate, asked) if {
+	count(exceeded) > 0
+} else := {"rank": 11, "reason": "trust_too_low"} if {
+	not chain.trusted(candidate, asked)
+} else := {"rank": _none, "reason": ""}
 
-else := {"rank": 0, "reason": "principal_mismatch"} if not _shown(candidate, asked)
+_ended(edges, at) := {"rank": 2, "reason": "delegation_revoked"} if {
+	not chain.enabled(edges)
+} else := {"rank": 3, "reason": "stale_authority_epoch"} if {
+	not chain.fresh(edges)
+} else := {"rank": 4, "reason": "delegation_expired"} if {
+	not chain.lasting(edges, at)
+} else := {"rank": 5, "reason": "delegation_not_yet_valid"}
 
-else := {"rank": 2, "reason": "delegation_revoked"} if not chain.enabled(candidate)
+_narrow(candidate, asked) := {"rank": 7, "reason": "attenuation_violated"} if {
+	_widened(candidate, asked)
+} else := {"rank": 8, "reason": "scope_not_covered"} if {
+	not _named(candidate, asked)
+} else := {"rank": 9, "reason": "condition_unknown"} if {
+	not _understood(candidate, asked)
+} else := {"rank": 10, "reason": "condition_not_met"}
 
-else := {"rank": 3, "reason": "stale_authority_epoch"} if not chain.fresh(candidate)
-
-else := {"rank": 4, "reason": "delegation_expired"} if not chain.lasting(candidate, asked)
-
-else := {"rank": 5, "reason": "delegation_not_yet_valid"} if not chain.begun(candidate, asked)
-
-else := {"rank": 6, "reason": "depth_exceeded"} if not chain.shallow(candidate)
-
-else := {"rank": 7, "reason": "attenuation_violated"} if _widened(candidate, asked)
-
-else := {"rank": 8, "reason": "scope_not_covered"} if not _named(candidate, asked)
-
-else := {"rank": 9, "reason": "condition_unknown"} if not _understood(candidate, asked)
-
-else := {"rank": 10, "reason": "condition_not_met"} if not chain.covered(candidate, asked)
-
-else := {"rank": 11, "reason": "trust_too_low"}
+_live(candidate, asked) if {
+	chain.live(candidate.hops, asked.at)
+	chain.live(candidate.memberships, asked.at)
+}
 
 _rooted(candidate, asked) if {
 	chain.rooted(candidate, asked)
