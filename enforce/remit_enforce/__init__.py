@@ -1,1 +1,1 @@
-"""What an enforcement point imports: it speaks the wire and checks numbers, and needs neither graph nor policy engine."""
+"""What an enforcement point imports: it speaks the wire and checks numbers; neither graph nor engine is needed."""

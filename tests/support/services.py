@@ -8,7 +8,8 @@ A test that has `neo4j_server` or `opa_server` gets it running and empty, whatev
 
 from __future__ import annotations
 
-from contextlib import ExitStack
+import os
+from contextlib import ExitStack, suppress
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import pytest
@@ -26,6 +27,12 @@ if TYPE_CHECKING:
     from tests.support.process import Process
 
 Found = TypeVar("Found")
+
+
+def pytest_configure() -> None:
+    """Let the programs under test find the OPA that the tests use, for this run only."""
+    with suppress(programs.Missing):
+        os.environ["PATH"] = os.pathsep.join([os.environ.get("PATH", ""), str(programs.opa().parent)])
 
 
 def require_service(look: Callable[[], Found]) -> Found:
