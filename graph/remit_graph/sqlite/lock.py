@@ -60,7 +60,8 @@ class WriterLock:
     def _open(self) -> int:
         if self._descriptor is None:
             try:
-                self._descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o660)
+                # Reading is enough to lock, so a group that shares the ledger needs no more than that.
+                self._descriptor = os.open(self._path, os.O_RDONLY | os.O_CREAT | os.O_CLOEXEC, 0o640)
             except OSError as error:
                 raise LedgerUnavailable(
                     f"`{self._path}` cannot be opened: {error.strerror}",
