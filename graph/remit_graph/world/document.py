@@ -59,6 +59,16 @@ class Node:
         """The items, or none where this is no list."""
         return self.value if isinstance(self.value, tuple) else ()
 
+    def find(self, *path: str) -> int | None:
+        """Return the line of the key at the end of `path`, or None where it is not there."""
+        node = self
+        for name in path[:-1]:
+            inner = node.mapping.get(name)
+            if inner is None:
+                return None
+            node = inner
+        return (node.keys or {}).get(path[-1])
+
     def line_of(self, *path: str) -> int:
         """Return the line of a member below this one, or of the deepest part of the path that is there."""
         node = self

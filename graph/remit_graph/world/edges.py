@@ -15,6 +15,7 @@ from remit_graph.world.source import Problems
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from remit_graph.laws.refusal import Refusal
     from remit_graph.world.document import Node
 
 _FIXED: Final[Mapping[str, EdgeType | None]] = {
@@ -58,6 +59,15 @@ class Draft:
     def line(self) -> int:
         """Where the entry begins."""
         return self.node.line
+
+    def line_of(self, refusal: Refusal) -> int:
+        """Return where the entry says what is refused, or where it begins."""
+        name = refusal.dimension or ""
+        for path in ((name,), ("scope", name), ("scope", "where", name)):
+            line = self.node.find(*path)
+            if line is not None:
+                return line
+        return self.line
 
 
 def read_edges(root: Node, problems: Problems) -> list[Draft]:

@@ -13,14 +13,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from remit_graph.errors import ModelError
+from remit_graph.laws.delegation import Bounds
 from remit_graph.laws.vocabulary import Vocabulary
+from remit_graph.model.edge import Edge, EdgeType
 from remit_graph.model.key import WILDCARD
 from remit_graph.model.template import Template, parse_template
+from remit_graph.world.defaults import unique, with_defaults, with_foundation
 from remit_graph.world.document import Node, parse_document
-from remit_graph.world.edges import read_edges
+from remit_graph.world.edges import Draft, read_edges
 from remit_graph.world.grammar import SECTIONS
-from remit_graph.world.judge import judge_edges
+from remit_graph.world.graph import WorldGraph
+from remit_graph.world.judge import judge
 from remit_graph.world.nodes import Nodes, read_nodes
+from remit_graph.world.resolve import resolve
 from remit_graph.world.source import Problems
 from remit_graph.world.value import World
 
@@ -58,7 +63,7 @@ def load_world(text: str, *, file: str = _TEXT, scales: Scales | None = None) ->
     drafts = read_edges(root, problems)
     vocabulary = _vocabulary(nodes, aliases, root, problems, scales)
     _judge_nodes(nodes, vocabulary, root, problems)
-    edges = judge_edges(drafts, vocabulary, nodes.epochs, problems)
+    edges = _judge_edges(drafts, vocabulary, nodes, problems)
     problems.refuse()
     return World(
         realm=nodes.realm,
@@ -71,6 +76,28 @@ def load_world(text: str, *, file: str = _TEXT, scales: Scales | None = None) ->
         enforcement_points=nodes.points,
         epochs=nodes.epochs,
     )
+
+
+def _judge_edges(drafts: list[Draft], vocabulary: Vocabulary, nodes: Nodes, problems: Problems) -> dict[str, Edge]:
+    """Return the edges by id, filled in; what breaks a law goes to `problems` with the line of its edge."""
+    by_id = unique(drafts, problems)
+    for draft in by_id.values():
+        draft.edge = with_defaults(draft, nodes.realm, nodes.epochs, problems)
+    graph = WorldGraph(each.edge for each in by_id.values() if each.edge.edge is not EdgeType.DELEGATES)
+    written = {edge_id: by_id[edge_id].edge for edge_id in sorted(by_id, key=lambda each: by_id[each].line)}
+    for edge_id, refusal in judge(written, graph, vocabulary):
+        problems.add_refusal(by_id[edge_id].line_of(refusal), refusal)
+    for draft in by_id.values():
+        draft.edge = with_foundation(draft, graph)
+    delegations = [each.edge for each in by_id.values() if each.edge.edge is EdgeType.DELEGATES]
+    bounds = Bounds(
+        max_depth=nodes.realm.max_delegation_depth, scales=vocabulary.scales or {}, actions=dict(vocabulary.actions)
+    )
+    result = resolve(delegations, graph, bounds, lambda edge: by_id[edge.edge_id].edge.under)
+    for edge_id, refusals in result.refused.items():
+        for refusal in refusals:
+            problems.add_refusal(by_id[edge_id].line_of(refusal), refusal)
+    return {edge_id: result.held.get(edge_id, by_id[edge_id].edge) for edge_id in sorted(by_id)}
 
 
 def load_world_file(path: Path, *, scales: Scales | None = None) -> World:

@@ -5,9 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from remit_graph.model.builtin import BUILTIN_ACTIONS, BUILTIN_TYPES
+from remit_graph.model.edge import Edge, EdgeType
 from remit_graph.world.value import Epochs, World
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from remit_graph.view.state import View
 
 
@@ -28,3 +31,22 @@ def world_of(view: View) -> World:
             minimum_write=view.floor(writes=True),
         ),
     )
+
+
+class ViewHistory:
+    """What has ended, as planning asks for it; satisfies `rebase.History`."""
+
+    def __init__(self, view: View) -> None:
+        """Answer from `view`."""
+        self._view = view
+
+    def last_version(self, edge_id: str) -> int:
+        """Return the highest version an edge ever had, 0 for none."""
+        current = self._view.edges.get(edge_id)
+        ended = self._view.history.get(edge_id, ())
+        return max([each.version for each in ended] + ([current.version] if current else []), default=0)
+
+    def past_owns(self) -> Iterator[Edge]:
+        """Iterate every ended OWNS version."""
+        for ended in self._view.history.values():
+            yield from (each for each in ended if each.edge is EdgeType.OWNS)
