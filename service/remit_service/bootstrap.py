@@ -44,9 +44,11 @@ def load_bundle(settings: Settings) -> Bundle:
 
 @asynccontextmanager
 async def running_point(
-    settings: Settings, recorder: Recorder, *, clock: Clock | None = None
+    settings: Settings, recorder: Recorder, *, clock: Clock | None = None, activate: bool = True
 ) -> AsyncIterator[DecisionPoint]:
     """Open everything the settings name, yield the started point, and give it all back.
+
+    With `activate=False` the policy is only tried: the store goes on naming the one it has in force.
 
     Raises:
         LedgerError, BundleRefused, WorldRefused, SettingsError: what is wrong, with what to do.
@@ -62,7 +64,8 @@ async def running_point(
         point = DecisionPoint(ledger=ledger, policy=policy, clock=clock, recorder=recorder, bounds=_bounds(settings))
         stack.push_async_callback(point.aclose)
         await point.start()
-        await put_policy_in_force(point)
+        if activate:
+            await put_policy_in_force(point)
         if settings.world is not None:
             await bring_in(point, read_world(settings.world, policy.scales))
         yield point

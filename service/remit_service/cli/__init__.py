@@ -1,0 +1,7 @@
+"""The command line: one module a group of verbs, text for people, `--json` for programs."""
+
+from __future__ import annotations
+
+from remit_service.cli.app import main
+
+__all__ = ["main"]

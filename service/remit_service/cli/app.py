@@ -1,0 +1,52 @@
+"""The root command: global options, and the groups of verbs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from remit_service.cli import asking, doctor, graph, keys, policy, serving, store
+from remit_service.cli.context import Call
+from remit_service.cli.output import Output
+
+app = typer.Typer(
+    name="remit",
+    help="Who may act, and who may act now: an authorization engine over an authority graph.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    add_completion=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+@app.callback()
+def root(
+    context: typer.Context,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+    url: Annotated[str | None, typer.Option(help="Work against this running service.")] = None,
+    store_url: Annotated[str | None, typer.Option("--store", help="Work on this store: sqlite:///remit.db")] = None,
+    policy_dir: Annotated[Path | None, typer.Option(help="Folder of the policy bundle.")] = None,
+    config: Annotated[Path | None, typer.Option(help="Configuration file, instead of remit.toml here.")] = None,
+    debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of a fault.")] = False,
+) -> None:
+    """Options that every command has."""
+    options = {"url": url, "store": store_url, "policy_dir": policy_dir}
+    context.obj = Call(output=Output(as_json=as_json), options=options, config=config, debug=debug)
+
+
+app.command("serve")(serving.serve)
+app.command("decide")(asking.decide)
+app.command("explain")(asking.explain)
+app.command("why-not")(asking.why_not)
+app.command("doctor")(doctor.doctor)
+app.add_typer(graph.app, name="graph", help="The authority graph: plan, apply, export, show, path, diff, check.")
+app.add_typer(policy.app, name="policy", help="The policy bundle: check, test, build.")
+app.add_typer(store.app, name="store", help="The ledger: init, check, migrate.")
+app.add_typer(keys.app, name="key", help="API keys of enforcement points: create, list, revoke.")
+
+
+def main() -> None:
+    """Run the command line."""
+    app()

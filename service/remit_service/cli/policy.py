@@ -1,0 +1,114 @@
+"""`remit policy`: check, test and build the bundle; nothing here needs OPA, and with it more is checked."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from remit_service.bundle.archive import pack
+from remit_service.bundle.build import build_bundle
+from remit_service.bundle.check import CheckReport, check_policy
+from remit_service.bundle.folder import read_folder, shipped_policy
+from remit_service.bundle.opa_cli import OpaProgram
+from remit_service.bundle.suite import find_tests, run_suite
+from remit_service.cli.context import call_of, run
+from remit_service.cli.exits import DONE, FAULT, REFUSED
+from remit_service.cli.output import table
+from remit_service.engines.policy_tests import PolicyTestOutcome
+
+app = typer.Typer(no_args_is_help=True)
+
+Folder = Annotated[
+    Path | None,
+    typer.Argument(help="Folder of the policy; the configured or shipped one if left out.", file_okay=False),
+]
+
+
+@app.command()
+def check(context: typer.Context, folder: Folder = None) -> None:
+    """Check a policy as the service would before it takes it; with OPA installed also `opa check --strict` and fmt."""
+    call = call_of(context)
+
+    async def work() -> int:
+        place = folder or call.settings().policy_dir or shipped_policy()
+        schemas = place / "schemas"
+        report = check_policy(read_folder(place), opa=OpaProgram.find(), schemas=schemas if schemas.is_dir() else None)
+        document = {
+            "problems": [str(each) for each in report.problems],
+            "strict": report.was_strict,
+            "policy_revision": report.bundle.revision if report.bundle else None,
+        }
+        call.output.show(document, lambda console: _print_report(console, report))
+        return FAULT if report.problems else DONE
+
+    run(call, work)
+
+
+def _print_report(console: Console, report: CheckReport) -> None:
+    for problem in report.problems:
+        console.print(str(problem), markup=False)
+    if report.bundle is not None:
+        console.print(f"policy {report.bundle.revision} is sound", markup=False)
+    if not report.was_strict:
+        console.print("checked without OPA: install `opa` for the strict check and the formatting")
+
+
+@app.command()
+def test(
+    context: typer.Context,
+    folder: Folder = None,
+    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Name every test.")] = False,
+) -> None:
+    """Run the policy's tests in process: exit 1 where one fails or there is none."""
+    call = call_of(context)
+
+    async def work() -> int:
+        files = read_folder(folder or call.settings().policy_dir or shipped_policy())
+        outcomes: list[PolicyTestOutcome] = []
+        with call.output.progress("policy tests", len(find_tests(files))) as tell:
+            for outcome in run_suite(files):
+                outcomes.append(outcome)
+                tell(len(outcomes))
+        failed = [each for each in outcomes if not each.passed]
+        document = {
+            "passed": len(outcomes) - len(failed),
+            "failed": [{"test": each.test.rule, "file": each.test.file, "detail": each.detail} for each in failed],
+        }
+        call.output.show(document, lambda console: _print_outcomes(console, outcomes, verbose=verbose))
+        return DONE if outcomes and not failed else REFUSED
+
+    run(call, work)
+
+
+def _print_outcomes(console: Console, outcomes: list[PolicyTestOutcome], *, verbose: bool) -> None:
+    rows = [
+        ("pass" if each.passed else "FAIL", f"{each.duration_seconds * 1000:.1f} ms", each.test.rule, each.detail)
+        for each in outcomes
+        if verbose or not each.passed
+    ]
+    if rows:
+        console.print(table(None, ("", "time", "test", "why"), rows))
+    failed = sum(not each.passed for each in outcomes)
+    console.print(f"{len(outcomes) - failed} passed, {failed} failed")
+
+
+@app.command()
+def build(
+    context: typer.Context,
+    folder: Folder = None,
+    output: Annotated[Path, typer.Option("--output", "-o", help="Where the archive goes.")] = Path("remit.tar.gz"),
+) -> None:
+    """Build the bundle that OPA and the service load; equal policies give equal bytes."""
+    call = call_of(context)
+
+    async def work() -> int:
+        bundle = build_bundle(read_folder(folder or call.settings().policy_dir or shipped_policy()))
+        output.write_bytes(pack(bundle))
+        document = {"policy_revision": bundle.revision, "file": str(output), "time_dependent": bundle.is_time_dependent}
+        call.output.show(document, f"wrote {output}, policy {bundle.revision}")
+        return DONE
+
+    run(call, work)

@@ -1,0 +1,114 @@
+"""`remit serve`: the decision point over HTTP."""
+
+from __future__ import annotations
+
+import logging
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import structlog
+import typer
+
+from remit_service.cli.context import Call, call_of, run
+from remit_service.cli.exits import DONE, Failure
+from remit_service.settings import Settings
+
+if TYPE_CHECKING:
+    from remit_service.http.app import Application
+
+
+def serve(
+    context: typer.Context,
+    listen: Annotated[str | None, typer.Option(help="Address and port, 127.0.0.1:8180.")] = None,
+    world: Annotated[Path | None, typer.Option(help="World for a store that is empty or not made yet.")] = None,
+    engine: Annotated[str | None, typer.Option(help="embedded, or the address of an OPA server.")] = None,
+    demo: Annotated[bool, typer.Option("--demo", help="Serve the demo world from a store that goes with it.")] = False,
+    anonymous_loopback: Annotated[
+        bool, typer.Option("--anonymous-loopback", help="Trust local callers for everything. For trials only.")
+    ] = False,
+) -> None:
+    """Answer over HTTP until it is told to stop."""
+    call = call_of(context)
+
+    async def work() -> int:
+        settings = call.settings(
+            listen=listen,
+            world=world,
+            engine=engine,
+            demo=True if demo else None,
+            anonymous_loopback=True if anonymous_loopback else None,
+        )
+        await _serve(call, settings)
+        return DONE
+
+    run(call, work)
+
+
+async def _serve(call: Call, settings: Settings) -> None:
+    # The web server and all it needs would slow down every other command.
+    from remit_service.bootstrap import running_point
+    from remit_service.evidence.decision_log.compose import make_log
+    from remit_service.http.app import create_app
+    from remit_service.metrics import Metrics
+
+    set_up_logging(settings)
+    metrics = Metrics()
+    log = make_log(settings, metrics)
+    await log.start()
+    try:
+        async with running_point(settings, log) as point:
+            app = create_app(point, settings, log, metrics=metrics)
+            try:
+                _announce(call, settings)
+                await _run(app, settings)
+            finally:
+                await app.aclose()
+    finally:
+        await log.aclose()
+
+
+async def _run(app: Application, settings: Settings) -> None:
+    import uvicorn
+
+    host, port = settings.address
+    config = uvicorn.Config(
+        app,  # type: ignore[arg-type]  # uvicorn spells out every message, an ASGI application need not
+        host=host,
+        port=port,
+        log_level="warning",
+        access_log=False,
+        server_header=False,
+        date_header=False,
+        timeout_graceful_shutdown=int(settings.shutdown_grace_seconds),
+    )
+    server = uvicorn.Server(config)
+    try:
+        await server.serve()
+    except SystemExit as error:
+        raise Failure(f"cannot listen on {settings.listen}", code=3, advice="is another process there?") from error
+
+
+def _announce(call: Call, settings: Settings) -> None:
+    call.output.tell(f"Remit answers at {settings.public_url}  (Ctrl-C stops it)")
+    if settings.demo or settings.anonymous_loopback:
+        call.output.tell("callers on this machine are NOT authenticated; nobody else can reach this address")
+
+
+def set_up_logging(settings: Settings) -> None:
+    """Write the operating log to standard error, in the form the settings ask for."""
+    level = logging.getLevelNamesMapping()[settings.log_level.upper()]
+    renderer: structlog.typing.Processor = (
+        structlog.processors.JSONRenderer() if settings.log_format == "json" else structlog.dev.ConsoleRenderer()
+    )
+    structlog.configure(
+        processors=[
+            structlog.contextvars.merge_contextvars,
+            structlog.processors.add_log_level,
+            structlog.processors.TimeStamper(fmt="iso", utc=True),
+            structlog.processors.format_exc_info,
+            renderer,
+        ],
+        wrapper_class=structlog.make_filtering_bound_logger(level),
+        logger_factory=structlog.PrintLoggerFactory(file=sys.stderr),
+    )
