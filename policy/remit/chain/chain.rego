@@ -158,6 +158,17 @@ begun(edges, at) if {
 }
 
 # METADATA
+# description: why edges that are not live are not; the first of the checks that fails
+# scope: document
+end_of(edges, at) := "delegation_revoked" if {
+	not enabled(edges)
+} else := "stale_authority_epoch" if {
+	not fresh(edges)
+} else := "delegation_expired" if {
+	not lasting(edges, at)
+} else := "delegation_not_yet_valid"
+
+# METADATA
 # description: true if no edge has more delegations after it than its `max_depth`
 # scope: document
 shallow(chain) if {
@@ -202,6 +213,6 @@ limits(chain) := {["resources", [chain.hops[0].to]]} | {[dimension, limit] |
 # scope: document
 positions(chain) := [position |
 	some edge in array.concat(chain.hops, chain.memberships)
-	position := sprintf("%s@%d", [edge.edge_id, edge.version])
+	position := sprintf("%v@%v", [edge.edge_id, edge.version])
 	is_string(position)
 ]

@@ -37,8 +37,32 @@ decision := {
 
 # METADATA
 # description: every failing question, by its code
+# scope: rule
+findings := union({
+	data.remit.request.reasons,
+	data.remit.identity.reasons,
+	_shortfall,
+	data.remit.ownership.reasons,
+	data.remit.capability.reasons,
+	data.remit.approval.reasons,
+	data.remit.coordination.reasons,
+	data.remit.conflict.reasons,
+	data.remit.preemption.reasons,
+	data.remit.version.reasons,
+	data.remit.governance.reasons,
+	data.remit.site.reasons,
+})
+
+# METADATA
+# description: true if something stands behind the request, a chain or a law that needs none
 # scope: document
-findings := ((data.remit.request.reasons | data.remit.identity.reasons) | ((data.remit.shortfall.reasons | data.remit.ownership.reasons) | (data.remit.capability.reasons | data.remit.approval.reasons))) | (((data.remit.coordination.reasons | data.remit.conflict.reasons) | (data.remit.preemption.reasons | data.remit.version.reasons)) | data.remit.site.reasons)
+entitled if data.remit.proof.found
+
+entitled if data.remit.governance.law_alone
+
+default _shortfall := set()
+
+_shortfall := data.remit.shortfall.reasons if not data.remit.governance.law_alone
 
 # METADATA
 # description: the codes in the order of the questions, which is that of the table of reasons
@@ -60,12 +84,12 @@ effect := "permit" if outcome in {"execute", "acquire", "preempt"}
 default outcome := "deny"
 
 outcome := "execute" if {
-	data.remit.proof.found
+	entitled
 	count(findings) == 0
 }
 
 outcome := asked_for[0] if {
-	data.remit.proof.found
+	entitled
 	count(findings) > 0
 }
 

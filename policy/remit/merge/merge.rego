@@ -74,8 +74,11 @@ _same_field(part, lease) := "compatible" if {
 
 _always_locks if "lease" in data.remit.config.concurrency[input.resource.concurrency]
 
-# Adding and removing commute unless one adds what the other removes, whichever comes first.
+# Adding and removing commute unless one adds what the other removes, whichever comes first. An operation that does not
+# say what it adds and removes replaces the set, and commutes with nothing.
 _commute(mine, theirs) if {
+	is_object(mine)
+	is_object(theirs)
 	_members(mine, "add") & _members(theirs, "remove") == set()
 	_members(mine, "remove") & _members(theirs, "add") == set()
 }

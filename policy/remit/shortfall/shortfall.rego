@@ -119,13 +119,11 @@ verdict(candidate, exceeded, asked) := {"rank": -1, "reason": "no_authority"} if
 	not chain.trusted(candidate, asked)
 } else := {"rank": _none, "reason": ""}
 
-_ended(edges, at) := {"rank": 2, "reason": "delegation_revoked"} if {
-	not chain.enabled(edges)
-} else := {"rank": 3, "reason": "stale_authority_epoch"} if {
-	not chain.fresh(edges)
-} else := {"rank": 4, "reason": "delegation_expired"} if {
-	not chain.lasting(edges, at)
-} else := {"rank": 5, "reason": "delegation_not_yet_valid"}
+_ended(edges, at) := {"rank": _ends[code], "reason": code} if {
+	code := chain.end_of(edges, at)
+}
+
+_ends := {"delegation_revoked": 2, "stale_authority_epoch": 3, "delegation_expired": 4, "delegation_not_yet_valid": 5}
 
 _narrow(candidate, asked) := {"rank": 7, "reason": "attenuation_violated"} if {
 	_widened(candidate, asked)

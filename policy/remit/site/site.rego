@@ -57,7 +57,7 @@ reasons contains "policy_denied" if count(data.custom.deny) > 0
 reasons contains "policy_error" if count(errors) > 0
 
 _malformed(name) := {
-	"rule": sprintf("custom.%s", [name]),
+	"rule": sprintf("custom.%v", [name]),
 	"pointer": "",
 	"expected": "entries in the documented form",
 	"found": "another form",
