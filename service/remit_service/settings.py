@@ -145,6 +145,8 @@ class Settings:
             raise _refuse("lease_renew_margin_seconds", "is more than `max_clock_skew_seconds`")
         if self.anonymous_loopback and not self.is_loopback:
             raise _refuse("anonymous_loopback", f"is for 127.0.0.1 and ::1 only, and this listens on `{self.listen}`")
+        if len({each.trust_domain or each.issuer for each in self.jwt_issuers}) != len(self.jwt_issuers):
+            raise _refuse("jwt_issuers", "names an issuer or a trust domain twice")
         if self.trusted_proxies and any(each.prefixlen == 0 for each in self.proxy_networks):
             raise _refuse("trusted_proxies", "names proxies, not the whole internet")
 
@@ -178,6 +180,11 @@ class Settings:
         if host is None or port is None or parts.path or parts.username is not None:
             raise _refuse("listen", "is <address>:<port>, such as 127.0.0.1:8180 or [::1]:8180")
         return host, port
+
+    @property
+    def is_embedded(self) -> bool:
+        """Whether the policy is evaluated in this process."""
+        return self.engine == "embedded"
 
     @property
     def is_loopback(self) -> bool:

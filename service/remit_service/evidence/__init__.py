@@ -1,0 +1,1 @@
+"""Evidence: what was decided and done, kept so that nobody has to be believed about it later."""

@@ -1,0 +1,1 @@
+"""The decision log: every decision, recorded before it is given out, in hash-chained streams."""

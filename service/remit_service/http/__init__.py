@@ -1,0 +1,1 @@
+"""The web face: parses, calls one use case, renders. It decides nothing."""

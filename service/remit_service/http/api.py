@@ -1,0 +1,142 @@
+"""The routes that are not asked thousands of times a second, in FastAPI."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any, Final
+
+import msgspec
+from fastapi import APIRouter, Path, Query, Request, Response
+
+from remit_service.bundle.serve import LONG_POLL_MEDIA_TYPE
+from remit_service.http import bundles, console, discovery, overview, problem_pages
+from remit_service.http.decisions import find_record, recent_records
+from remit_service.http.documented import answers, body
+from remit_service.http.explain import explain
+from remit_service.http.limits import InFlight
+from remit_service.http.problems import Problem, ProblemError
+from remit_service.metrics import CONTENT_TYPE
+
+if TYPE_CHECKING:
+    from remit_service.http.exchange import Exchange
+    from remit_service.http.service import Service
+
+CodePath = Annotated[str, Path(pattern="^[a-z0-9_]{1,64}$", description="A reason code or problem code.")]
+DecisionPath = Annotated[str, Path(pattern="^dec_[0-9a-z]{1,64}$", description="Id of a decision.")]
+CALLED: Final = (401, 403, 429, 503)
+"""Problems that any call which needs a caller may end with."""
+
+BUNDLE: Final = answers(None, problems=CALLED) | {
+    200: {"description": "The bundle", "content": {"application/gzip": {}, LONG_POLL_MEDIA_TYPE: {}}},
+    304: {"description": "The caller has it"},
+}
+Limit = Annotated[int, Query(ge=1, le=1_000, description="How many records at most.")]
+
+
+def json(document: Any, status: int = 200, headers: dict[str, str] | None = None) -> Response:
+    """Return a JSON response."""
+    return Response(msgspec.json.encode(document), status, headers, "application/json")
+
+
+def exchange_of(request: Request) -> Exchange:
+    """Return the exchange that the outer application began."""
+    return request.scope["remit"]  # type: ignore[no-any-return]
+
+
+def make_router(service: Service) -> APIRouter:
+    """Return the routes of one decision point."""
+    router = APIRouter()
+    _add_operations(router, service)
+    _add_evidence(router, service)
+    _add_public(router, service)
+    console.add_routes(router)
+    return router
+
+
+def _add_operations(router: APIRouter, service: Service) -> None:
+    polls = InFlight(service.settings.max_long_polls)
+
+    @router.get("/health/live", tags=["operations"], responses=answers("Live"))
+    async def live() -> Response:
+        """Whether the process answers at all."""
+        return json({"status": "live"})
+
+    @router.get("/health/ready", tags=["operations"], responses=answers("Readiness") | answers("Readiness", 503))
+    async def ready() -> Response:
+        """Whether this process should be asked, and if not, why."""
+        found = service.point.readiness()
+        warnings = list(service.log.problems())
+        document = {"ready": found.ready, "problems": found.problems, "warnings": warnings, **found.details}
+        return json(document, 200 if found.ready else 503)
+
+    @router.get("/metrics", tags=["operations"], responses={200: {"content": {"text/plain": {}}}})
+    async def metrics() -> Response:
+        """Metrics in Prometheus' text form."""
+        return Response(service.metrics.text(), headers={"Content-Type": CONTENT_TYPE.decode()})
+
+    @router.get("/v1/limits", tags=["operations"], responses=answers("Limits", problems=CALLED))
+    async def limits(request: Request) -> Response:
+        """Every bound of this service."""
+        await service.caller(exchange_of(request))
+        return json(overview.limits(service))
+
+    @router.get(bundles.PATH, tags=["policy"], responses=BUNDLE)
+    async def bundle(request: Request) -> Response:
+        """The policy bundle for OPA: entity tag, `If-None-Match`, and `Prefer: wait=N` for a long poll."""
+        status, kind, body, headers = await bundles.serve_bundle(service, exchange_of(request), polls)
+        return Response(body, status, headers | {"Content-Type": kind})
+
+
+def _add_evidence(router: APIRouter, service: Service) -> None:
+    @router.post(
+        "/v1/explain",
+        tags=["evidence"],
+        responses=answers("Explanation", problems=(400, 413, 503, *CALLED)),
+        openapi_extra=body("ExplainRequest"),
+    )
+    async def explain_route(request: Request) -> Response:
+        """A verdict with its proof, now or as it was; for reading, never for enforcement."""
+        return json(await explain(service, exchange_of(request)))
+
+    @router.get("/v1/decisions", tags=["evidence"], responses=answers("DecisionRecords", problems=(400, *CALLED)))
+    async def decisions(request: Request, limit: Limit = 50) -> Response:
+        """The newest decisions of this process."""
+        await service.insider(exchange_of(request))
+        return json({"decisions": recent_records(service.log, limit)})
+
+    @router.get(
+        "/v1/decisions/{decision_id}",
+        tags=["evidence"],
+        responses=answers("DecisionRecord", problems=(400, 404, *CALLED)),
+    )
+    async def decision(request: Request, decision_id: DecisionPath) -> Response:
+        """The record of one decision."""
+        await service.insider(exchange_of(request))
+        return json(await find_record(service.log, decision_id))
+
+    @router.get("/v1/graph/summary", tags=["graph"], responses=answers("Summary", problems=CALLED))
+    async def graph_summary(request: Request) -> Response:
+        """Realm, revision, epochs, and counts of what the graph holds."""
+        await service.insider(exchange_of(request))
+        return json(overview.summary(service))
+
+
+def _add_public(router: APIRouter, service: Service) -> None:
+    @router.get(discovery.PATH, tags=["authzen"], responses=answers("Metadata"))
+    async def metadata() -> Response:
+        """Where the routes of AuthZEN are."""
+        document = discovery.metadata(service.settings.public_url)
+        return json(document, headers={"Cache-Control": "max-age=300"})
+
+    @router.get(
+        "/problems/{code}",
+        tags=["operations"],
+        responses=answers("ProblemPage", problems=(400, 404)),
+    )
+    async def problem(request: Request, code: CodePath) -> Response:
+        """What a problem type or reason code means, and who can settle it."""
+        row = problem_pages.find(code, service.point.policy.reasons)
+        if row is None:
+            raise ProblemError(Problem(code="not_found", detail=f"there is no code `{code}`"))
+        if "text/html" in request.headers.get("accept", ""):
+            return console.html(problem_pages.page(row))
+        return json(problem_pages.describe(row))

@@ -1,0 +1,46 @@
+"""Pieces of the OpenAPI document that routes are declared with; the schemas are in `schemas.yaml`."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from http import HTTPStatus
+from pathlib import Path
+from typing import Any, Final
+
+import yaml
+
+JSON: Final = "application/json"
+PROBLEM: Final = "application/problem+json"
+_FILE: Final = Path(__file__).with_name("schemas.yaml")
+
+
+@lru_cache(maxsize=1)
+def schemas() -> dict[str, Any]:
+    """Return the schemas of bodies and answers by name."""
+    document: dict[str, Any] = yaml.safe_load(_FILE.read_text(encoding="utf-8"))
+    return document
+
+
+def reference(name: str) -> dict[str, str]:
+    """Return a reference to a schema.
+
+    Raises:
+        KeyError: there is none of this name; better at the start than in somebody's client.
+    """
+    _ = schemas()[name]
+    return {"$ref": f"#/components/schemas/{name}"}
+
+
+def body(name: str) -> dict[str, Any]:
+    """Return the request body of a route, as `openapi_extra`."""
+    return {"requestBody": {"required": True, "content": {JSON: {"schema": reference(name)}}}}
+
+
+def answers(
+    schema: str | None, status: int = 200, *, problems: tuple[int, ...] = ()
+) -> dict[int | str, dict[str, Any]]:
+    """Return the answers of a route: one of `schema`, and problems with these statuses."""
+    content = {} if schema is None else {"content": {JSON: {"schema": reference(schema)}}}
+    found: dict[int | str, dict[str, Any]] = {status: {"description": HTTPStatus(status).phrase, **content}}
+    problem = {media: {"schema": reference("Problem")} for media in (PROBLEM, JSON)}
+    return found | {each: {"description": HTTPStatus(each).phrase, "content": problem} for each in problems}

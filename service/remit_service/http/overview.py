@@ -1,0 +1,50 @@
+"""`GET /v1/graph/summary` and `GET /v1/limits`: what is here, and how much of it may be asked."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from remit_service.http.service import Service
+
+
+def summary(service: Service) -> dict[str, Any]:
+    """Return realm, revision, epochs and counts of what the graph holds."""
+    point, view = service.point, service.point.view
+    readiness = point.readiness()
+    return {
+        "realm": view.realm.name,
+        "revision": point.revision_token(),
+        "revision_number": view.revision,
+        "policy_revision": point.policy_revision,
+        "epochs": {"policy": view.policy_epoch, "authority": view.authority_epoch},
+        "engine": service.settings.engine,
+        "ready": readiness.ready,
+        "problems": list(readiness.problems),
+        "unauthenticated_loopback": service.identifier.loopback.is_open,
+        "counts": {
+            "principals": dict(sorted(Counter(each.kind for each in view.principals.values()).items())),
+            "edges": dict(sorted(Counter(str(each.edge) for each in view.edges.values()).items())),
+            "resource_types": len(view.types),
+            "resources": len(view.resources),
+            "enforcement_points": len(view.points),
+        },
+    }
+
+
+def limits(service: Service) -> dict[str, Any]:
+    """Return every bound of this service (rules.md 14)."""
+    settings = service.settings
+    return {
+        "max_body_bytes": settings.max_body_bytes,
+        "max_json_depth": settings.max_json_depth,
+        "max_batch_items": settings.max_batch_items,
+        "requests_per_second": settings.requests_per_second,
+        "max_requests_in_flight": settings.max_requests_in_flight,
+        "max_long_polls": settings.max_long_polls,
+        "max_staleness_seconds": settings.max_staleness_seconds,
+        "revision_wait_seconds": settings.revision_wait_seconds,
+        "engine_timeout_seconds": settings.engine_timeout_seconds,
+        "decision_log": {"buffer": settings.decision_log_buffer, "lost": dict(service.log.lost)},
+    }
