@@ -37,6 +37,7 @@ _CONDITION: Final = Members(
         },
     },
     ("attribute",),
+    whole=True,
 )
 _CONDITIONS: Final = ListOf(_CONDITION)
 SCOPE: Final = Members(

@@ -121,7 +121,7 @@ class WorldGraph:
 
 
 def cycles(links: Mapping[str, Iterable[str]]) -> Iterator[list[str]]:
-    """Iterate the cycles of a directed graph, one for each strongly tied knot, in the order of its nodes."""
+    """Iterate cycles of a directed graph, each from its least node on; of several that share nodes not every one."""
     state: dict[str, int] = {}
     for start in sorted(links):
         path: list[str] = []
@@ -137,6 +137,8 @@ def cycles(links: Mapping[str, Iterable[str]]) -> Iterator[list[str]]:
                 path.pop()
                 stack.pop()
             elif state.get(target) == 1:
-                yield path[path.index(target) :]
+                circle = path[path.index(target) :]
+                first = circle.index(min(circle))
+                yield circle[first:] + circle[:first]
             elif target not in state and target in links:
                 stack.append((target, iter(sorted(links[target]))))

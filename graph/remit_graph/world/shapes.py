@@ -183,12 +183,15 @@ class Members:
         what: How messages call it.
         members: Name to shape.
         required: Names that must be there.
+        description: For the schema.
+        whole: Whether an entry with an unknown member is not read at all, since the rest of it means nothing.
     """
 
     what: str
     members: Mapping[str, Shape]
     required: tuple[str, ...] = ()
     description: str = ""
+    whole: bool = False
 
     def read(self, node: Node, problems: Problems) -> dict[str, Any] | None:
         """Return the members that fit; None if a required one is missing or does not fit."""
@@ -213,6 +216,8 @@ class Members:
         for name in self.required:
             if name not in node.value:
                 problems.add(node.line, f"{self.what} needs `{name}`")
+        if self.whole and not node.value.keys() <= self.members.keys():
+            return None
         return read if all(name in read for name in self.required) else None
 
     def schema(self) -> dict[str, Any]:

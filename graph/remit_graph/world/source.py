@@ -69,6 +69,11 @@ class Problems:
         self._found: list[Problem] = []
         self._dropped = 0
 
+    @property
+    def found(self) -> tuple[Problem, ...]:
+        """What was kept, in the order it was found."""
+        return tuple(self._found)
+
     def __len__(self) -> int:
         """How many were found, kept or not."""
         return len(self._found) + self._dropped
