@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from remit_service.cli import asking, doctor, graph, keys, policy, serving, store
+from remit_service.cli import asking, demo, doctor, graph, keys, policy, serving, store
 from remit_service.cli.context import Call
 from remit_service.cli.output import Output
 
@@ -37,6 +37,7 @@ def root(
 
 
 app.command("serve")(serving.serve)
+app.command("demo")(demo.demo)
 app.command("decide")(asking.decide)
 app.command("explain")(asking.explain)
 app.command("why-not")(asking.why_not)

@@ -1,0 +1,68 @@
+"""`remit demo`: start a decision point on the demo world, play the story over HTTP, leave nothing behind."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from time import perf_counter
+from typing import TYPE_CHECKING
+
+import typer
+
+from remit_service.cli.context import Call, call_of, run
+from remit_service.cli.exits import DONE, REFUSED
+from remit_service.settings import Settings
+
+if TYPE_CHECKING:
+    import httpx
+
+
+def demo(context: typer.Context) -> None:
+    """Play the story this system exists for; exit 1 where a verdict is not the promised one."""
+    call = call_of(context)
+
+    async def work() -> int:
+        from remit_service.demo.player import Player
+
+        started = perf_counter()
+        async with _serving(call) as client:
+            up = perf_counter() - started
+            call.output.console.print(f"Remit is up after {up:.2f} s, at {client.base_url}", markup=False)
+            score = await Player(client, call.output.console).play()
+        mean = score.seconds / max(score.asked, 1) * 1000
+        verdicts = f"{score.asked} verdicts, {score.differing} not as promised"
+        call.output.console.print(f"\n{verdicts}; {mean:.1f} ms each over HTTP", style="bold", markup=False)
+        return DONE if not score.differing else REFUSED
+
+    run(call, work)
+
+
+@asynccontextmanager
+async def _serving(call: Call) -> AsyncIterator[httpx.AsyncClient]:
+    """Serve the demo world on a free port of this machine, for as long as the block runs."""
+    import httpx
+    import uvicorn
+
+    from remit_service.bootstrap import running_point
+    from remit_service.evidence.decision_log.compose import make_log
+    from remit_service.http.app import create_app
+    from remit_service.metrics import Metrics
+
+    listener = socket.create_server(("127.0.0.1", 0))
+    address = f"127.0.0.1:{listener.getsockname()[1]}"
+    settings: Settings = call.settings(demo=True, listen=address, decision_log="none", log_level="error")
+    metrics = Metrics()
+    log = make_log(settings, metrics)
+    await log.start()
+    async with running_point(settings, log) as point:
+        app = create_app(point, settings, log, metrics=metrics)
+        server = uvicorn.Server(uvicorn.Config(app, log_level="critical", access_log=False))  # type: ignore[arg-type]
+        task = asyncio.create_task(server.serve(sockets=[listener]))
+        async with httpx.AsyncClient(base_url=f"http://{address}", timeout=10) as client:
+            yield client
+        server.should_exit = True
+        await task
+        await app.aclose()
+    await log.aclose()

@@ -1,0 +1,1 @@
+"""The demo: the story this system exists for, played over HTTP, each verdict asserted."""
