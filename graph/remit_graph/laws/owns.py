@@ -53,18 +53,8 @@ def check_owns(owns: Edge, others: Iterable[Edge], roots: Collection[str]) -> li
                 offending=(owns.issuer,),
             )
         )
-    refusals += [_stray(owns, each) for each in owns.except_ if not contains(owns.to, each)]
     rivals = [each for each in others if each.edge_id != owns.edge_id and owns_overlap(owns, each)]
     return refusals + [_conflict(owns, each) for each in rivals]
-
-
-def _stray(owns: Edge, outside: str) -> Refusal:
-    return Refusal(
-        code="malformed_request",
-        message=f"`{owns.edge_id}`: `{outside}` in except does not lie inside `{owns.to}`",
-        dimension="except",
-        offending=(outside,),
-    )
 
 
 def _conflict(owns: Edge, other: Edge) -> Refusal:

@@ -14,10 +14,11 @@ from remit_graph.laws.grant import check_grant
 from remit_graph.laws.owns import check_owns, owns_overlap
 from remit_graph.laws.refusal import Refusal
 from remit_graph.model.edge import GRANT_CLASS, Edge, EdgeType
+from remit_graph.model.key import contains
 from remit_graph.world.graph import WorldGraph, cycles
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from remit_graph.laws.vocabulary import Vocabulary
 
@@ -75,12 +76,16 @@ def _rivals(key: str, graph: WorldGraph, vocabulary: Vocabulary) -> Iterator[tup
         return  # It is PART_OF nothing: then owners meet by segments or not at all.
     declared = vocabulary.registry.resolve_key(key)
     owners = {each.edge_id: each for above in ancestors for each in graph.owns.containing(above)}
-    reaching = [owners[each] for each in sorted(owners) if set(ancestors).isdisjoint(owners[each].except_)]
+    reaching = [owners[each] for each in sorted(owners) if not _given_away(owners[each], ancestors)]
     for name, spec in sorted(declared.type.fields.items()) if declared is not None else ():
         mine = [each for each in reaching if each.scope.fields is None or name in each.scope.fields]
         apart = any(not owns_overlap(one, other) for one in mine for other in mine if one is not other)
         if spec.managed and apart:
             yield name, mine
+
+
+def _given_away(owns: Edge, keys: Iterable[str]) -> bool:
+    return any(contains(each, key) for each in owns.except_ for key in keys)
 
 
 def _circles(kind: EdgeType, edges: Mapping[str, Edge]) -> Iterator[Found]:
