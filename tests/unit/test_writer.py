@@ -96,7 +96,7 @@ async def test_no_read_sees_a_change_before_it_is_appended(tmp_path: Path) -> No
             seen.append(len(replica.view.principals))
             return await append(*arguments)
 
-        replica.ledger.append = watched  # type: ignore[method-assign]
+        replica.ledger.append = watched  # type: ignore[method-assign, assignment]
         await writer.submit(put("role:a"))
 
         assert seen == [0]

@@ -14,6 +14,7 @@ from remit_service.cli.context import call_of, run
 from remit_service.cli.exits import DONE, REFUSED, Failure
 from remit_service.cli.output import table
 from remit_service.cli.target import target_of
+from remit_service.decision.request import TEXTS
 
 Subject = Annotated[str, typer.Argument(help="Who asks: <kind>:<name>, such as instance:seo-agent-7.")]
 ActionName = Annotated[str, typer.Argument(help="The action, such as UPDATE_CANONICAL.")]
@@ -102,6 +103,8 @@ def _attribute(text: str) -> tuple[str, Any]:
     name, equals, value = text.partition("=")
     if not equals or not name:
         raise Failure(f"`{text}` is not an attribute: write name=value, such as risk=LOW")
+    if name in TEXTS:
+        return name, value
     try:
         return name, json.loads(value)
     except ValueError:

@@ -42,7 +42,7 @@ def serve(
         await _serve(call, settings)
         return DONE
 
-    run(call, work)
+    run(call, work, fast=True)
 
 
 async def _serve(call: Call, settings: Settings) -> None:

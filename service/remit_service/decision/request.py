@@ -132,10 +132,12 @@ def _optional_mapping(body: Mapping[str, Any], name: str, pointer: str) -> Mappi
     return {} if value is None else _mapping(value, f"{pointer}/{name}")
 
 
-_STRINGS: Final = (
+TEXTS: Final = (
     "approval_id", "change_id", "coordination_id", "environment", "expected_version", "on_behalf_of", "purpose",
     "resource_version",
 )  # fmt: skip
+"""Members of the context that are texts, also where they look like a number."""
+
 _STRING_LISTS: Final = ("fields", "proof")
 
 
@@ -145,7 +147,7 @@ def check_context(context: Mapping[str, Any]) -> None:
     Raises:
         RequestError: with the pointer to the member.
     """
-    for name in _STRINGS:
+    for name in TEXTS:
         if context.get(name) is not None and not isinstance(context[name], str):
             raise _refuse(f"/context/{name}", f"`{name}` is a string")
     for name in _STRING_LISTS:
