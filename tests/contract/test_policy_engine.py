@@ -159,7 +159,7 @@ async def test_a_site_rule_that_fails_is_never_skipped(engine: PolicyEngine) -> 
 async def test_an_endless_evaluation_is_engine_timeout(engine: PolicyEngine) -> None:
     """A rule over six million pairs is stopped."""
     with pytest.raises(EngineTimeout) as caught:
-        await engine.evaluate("remit/case/endless", {})
+        await engine.evaluate("custom/endless", {})
 
     assert caught.value.code == "engine_timeout"
 
@@ -167,7 +167,7 @@ async def test_an_endless_evaluation_is_engine_timeout(engine: PolicyEngine) -> 
 async def test_an_engine_answers_again_after_a_timeout(engine: PolicyEngine) -> None:
     """One stopped evaluation harms no later one."""
     with pytest.raises(EngineTimeout):
-        await engine.evaluate("remit/case/endless", {})
+        await engine.evaluate("custom/endless", {})
 
     assert await engine.evaluate("remit/case/yes", {}) is True
 

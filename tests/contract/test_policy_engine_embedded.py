@@ -13,7 +13,7 @@ import regorus as library  # type: ignore[import-untyped]
 from remit_service.bundle.build import build_bundle
 from remit_service.engines import embedded
 from remit_service.engines.embedded import EmbeddedEngine
-from remit_service.engines.errors import EngineUnavailable, PolicyError, ResultUndefined
+from remit_service.engines.errors import EngineTimeout, EngineUnavailable, PolicyError, ResultUndefined
 from remit_service.engines.ports import DECISION, ImmediateEngine
 from tests.support.engines import a_bundle, policy_files
 
@@ -142,6 +142,38 @@ def test_the_strict_pass_is_made_only_where_a_site_rule_can_fail() -> None:
     used = [engine._serial in embedded._thread.interpreters for engine in (plain, partial)]
 
     assert used == [False, True]
+
+
+WIDE = """
+    package remit.wide
+
+    # METADATA
+    # entrypoint: true
+    pairs := count([1 | some a in input.many; some b in input.many; a == b])
+"""
+MANY = b'{"many": [%s]}' % b",".join(b"%d" % number for number in range(120))
+
+
+def test_what_is_too_much_for_the_vm_is_still_answered() -> None:
+    """14,400 pairs need more than 25,000 instructions; with no looping rule of a site the interpreter goes on."""
+    engine = EmbeddedEngine(a_bundle(remit_wide=WIDE))
+
+    assert engine.evaluate_now("remit/wide/pairs", MANY) == 120
+
+
+def test_a_looping_rule_of_the_site_is_never_left_without_bound() -> None:
+    """Where a site loops, the VM's bound is the last word."""
+    engine = EmbeddedEngine(a_bundle(remit_wide=WIDE, custom="package custom\n\nx if some a in input.many\n"))
+    with pytest.raises(EngineTimeout):
+        engine.evaluate_now("remit/wide/pairs", MANY)
+
+
+def test_an_unread_rule_of_the_site_costs_nothing() -> None:
+    """The strict pass evaluates what decisions read, and no helper that would not end."""
+    endless = "x := count([1 | some a in numbers.range(1, 9000); some b in numbers.range(1, 9000); a == b])\n"
+    engine = EmbeddedEngine(a_bundle(custom=PARTIAL_SITE_RULE + endless))
+
+    assert isinstance(engine.evaluate_now(DECISION, b"{}"), dict)
 
 
 def test_it_is_an_immediate_engine() -> None:

@@ -202,6 +202,28 @@ def test_what_can_fail_is_found(rules: str, *, can_fail: bool) -> None:
 
 
 @pytest.mark.parametrize(
+    ("rules", "iterates"),
+    [
+        ("x if input.subject.trust > 3", False),
+        ("x if input.a[`b`].c == 1", False),
+        ('x if "a" in input.resource.ancestors', False),
+        ("x contains name if some name in [`a`, `b`]", False),
+        ("x if some y in input.list", True),
+        ("x if every y in input.list { y > 1 }", True),
+        ("x := [y | y := input.z]", True),
+        ("x := {y | y := input.z}", True),
+        ("x := {y: 1 | y := input.z}", True),
+        ("x if input.list[_] == 1", True),
+        ("x if input.list[i] == i", True),
+        ("x := numbers.range(1, input.n)", True),
+    ],
+)
+def test_what_iterates_is_found(rules: str, *, iterates: bool) -> None:
+    """Such a rule may cost more than the size of the input says."""
+    assert site(rules).site_rules_iterate is iterates
+
+
+@pytest.mark.parametrize(
     ("call", "message"),
     [
         ('sprintf("%d", [input.x])', "`sprintf` takes a literal format with no verb but `%v`"),

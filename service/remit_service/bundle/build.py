@@ -53,6 +53,7 @@ def build_bundle(files: Mapping[str, bytes]) -> Bundle:
         entrypoints=frozenset(_entrypoints(published, modules)),
         is_time_dependent=site.is_time_dependent(),
         site_rules_can_fail=site.can_fail(),
+        site_rules_iterate=site.iterates(),
     )
 
 

@@ -27,6 +27,9 @@ TOTAL: Final = frozenset(
 )
 """Functions that fail on no value; every other one fails on a value of an unexpected type."""
 
+ITERATING: Final = frozenset({"graph.reachable", "numbers.range", "numbers.range_step"})
+"""Functions whose cost is no matter of the size of what they are given."""
+
 _PARTIAL: Final = """
     abs ceil floor round max min sum product numbers.range numbers.range_step to_number format_int
     bits.and bits.lsh bits.negate bits.or bits.rsh bits.xor

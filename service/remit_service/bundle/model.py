@@ -29,6 +29,9 @@ class Bundle:
     is_time_dependent: bool
     """Whether a site rule reads the instant; its decisions are not cached then."""
     site_rules_can_fail: bool
+    """Whether a site rule calls what fails on a value of an unexpected type."""
+    site_rules_iterate: bool
+    """Whether a site rule loops over anything that is not written out in the rule."""
 
     def __post_init__(self) -> None:
         """Make the files unchangeable."""

@@ -63,6 +63,8 @@ class Scan:
     references: list[Reference] = field(default_factory=list)
     calls: list[Call] = field(default_factory=list)
     operations: list[str] = field(default_factory=list)
+    iterates: bool = False
+    """Whether it loops over something that is not written out in place."""
 
     @classmethod
     def of(cls, node: Node) -> Self:
@@ -87,6 +89,12 @@ class Scan:
                 arguments = tuple(_literal(parameter) for parameter in body["params"])
                 self.calls.append(Call(_dotted(body["fcn"]), arguments, _line(body)))
                 self._visit(body["params"])
+            case "SomeIn":
+                self.iterates |= not _is_written_out(body["collection"])
+                self._visit(body)
+            case "Every" | "ArrayCompr" | "SetCompr" | "ObjectCompr":
+                self.iterates = True
+                self._visit(body)
             case "ArithExpr" | "BinExpr" | "UnaryExpr":
                 self.operations.append(body.get("op", "Minus"))
                 self._visit(body)
@@ -101,6 +109,7 @@ class Scan:
             self.references.append(Reference(root["value"], constant, cut, _line(root)))
         for step in steps:
             if not isinstance(step, str):
+                self.iterates |= "Var" in step
                 self._visit(step)
         if root is None:
             self._visit(_bottom(node))
@@ -206,6 +215,11 @@ def _step(kind: str, body: Node) -> Node:
 def _literal(node: Node) -> str | None:
     kind, body = next(iter(node.items()))
     return body["value"] if kind in {"String", "RawString"} else None
+
+
+def _is_written_out(node: Node) -> bool:
+    """Whether a collection stands in the rule itself, as in `some name in ["a", "b"]`."""
+    return not node.keys().isdisjoint({"Array", "Set", "Object"})
 
 
 def _constant_part(steps: list[Node]) -> tuple[str, ...]:

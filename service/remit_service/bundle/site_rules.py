@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from remit_service.bundle.capabilities import TOTAL
+from remit_service.bundle.capabilities import ITERATING, TOTAL
 from remit_service.bundle.errors import Problem
 
 if TYPE_CHECKING:
@@ -56,6 +56,12 @@ class SiteRules:
         return any(
             rule.scan.operations or any(not self._is_total(module, call.name) for call in rule.scan.calls)
             for module, rule in self._all()
+        )
+
+    def iterates(self) -> bool:
+        """Whether a site rule loops over anything that is not written out in the rule."""
+        return any(
+            rule.scan.iterates or any(call.name in ITERATING for call in rule.scan.calls) for _, rule in self._all()
         )
 
     def _all(self) -> Iterator[tuple[Module, Rule]]:

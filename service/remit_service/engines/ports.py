@@ -88,3 +88,7 @@ class PolicySource(Protocol):
     @property
     def site_rules_can_fail(self) -> bool:
         """Whether a rule of the site uses an operation that may fail on a value of an unexpected type."""
+
+    @property
+    def site_rules_iterate(self) -> bool:
+        """Whether a rule of the site loops over anything, so that its cost has no known bound."""

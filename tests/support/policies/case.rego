@@ -56,13 +56,7 @@ two_values := 2 if not input.absent
 
 # METADATA
 # entrypoint: true
-endless := count([1 | some a in _many; some b in _many; a == b])
-
-# METADATA
-# entrypoint: true
 echo := {"input": input, "set": {"b", "a"}, "integer": 9007199254740993, "revision": _revision}
-
-_many := numbers.range(1, 2500)
 
 _revision := data.remit.revision.policy_revision
 
