@@ -19,7 +19,10 @@ CHECKS: Final[dict[str, list[str]]] = {
     "import contracts": ["lint-imports"],
 }
 POLICY_CHECKS: Final[dict[str, list[str]]] = {
-    "opa check": ["check", "--strict", "--bundle", "--schema", "policy/schemas", "policy"],
+    "opa check": [
+        *("check", "--strict", "--bundle", "policy"),
+        *("--schema", "policy/schemas", "--capabilities", "policy/capabilities.json"),
+    ],
     "opa fmt": ["fmt", "--fail", "--list", "policy"],
     "opa test": ["test", "--bundle", "--coverage", "--threshold", "100", "policy"],
 }

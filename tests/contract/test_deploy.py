@@ -29,8 +29,8 @@ SERVICES: dict[str, Any] = COMPOSE["services"]
 
 
 def test_the_standard_form_is_complete() -> None:
-    """Neo4j, OPA, two decision points and nginx."""
-    assert sorted(SERVICES) == ["balancer", "decision-1", "decision-2", "neo4j", "opa"]
+    """Neo4j, two decision points with OPA beside each, and nginx."""
+    assert sorted(SERVICES) == ["balancer", "decision-1", "decision-2", "neo4j", "opa-1", "opa-2"]
 
 
 @pytest.mark.parametrize("name", sorted(SERVICES))
@@ -49,7 +49,6 @@ def test_services_wait_for_services_that_exist(name: str) -> None:
     files = [volume.partition(":")[0] for volume in service.get("volumes", ()) if volume.startswith("./")]
 
     assert set(service.get("depends_on", {})) <= set(SERVICES)
-    assert set(service.get("secrets", ())) <= set(COMPOSE["secrets"])
     assert [file for file in files if not (ROOT / file).is_file()] == []
 
 
@@ -72,7 +71,6 @@ def test_a_decision_point_understands_its_environment(
 
     assert sorted(settings.origins) == sorted(variable.removeprefix("REMIT_").lower() for variable in environment)
     assert (settings.replica, settings.is_loopback) == (name, False)
-    assert settings.keys_file == Path("/run/secrets/caller-keys")
     assert settings.store_password is not None
 
 
@@ -92,7 +90,7 @@ def test_no_password_is_written_down() -> None:
 def test_the_images_are_what_the_tests_run() -> None:
     """The versions of Neo4j and OPA are those of the tests."""
     assert SERVICES["neo4j"]["image"] == f"neo4j:{neo4j_version()}-community"
-    assert SERVICES["opa"]["image"] == f"openpolicyagent/opa:{OPA_VERSION}"
+    assert SERVICES["opa-1"]["image"] == f"openpolicyagent/opa:{OPA_VERSION}"
 
 
 def test_the_image_is_built_from_files_that_exist_and_are_sent() -> None:
@@ -107,7 +105,7 @@ def test_the_image_is_built_from_files_that_exist_and_are_sent() -> None:
 
 def test_opa_health_check_tells_a_healthy_opa_from_none(opa_server: OpaServer) -> None:
     """The command of the health check is OPA itself, which the image has."""
-    command = SERVICES["opa"]["healthcheck"]["test"]
+    command = SERVICES["opa-1"]["healthcheck"]["test"]
     assert command[:2] == ["CMD", "/opa"]
 
     def checked(port: int) -> int:

@@ -19,7 +19,12 @@ class OpaServer:
     """`opa run --server` with what it is given: folders or files to load, and a configuration, e.g. for bundles."""
 
     def __init__(
-        self, folder: Path, *, load: Sequence[Path] = (), configuration: Mapping[str, Any] | None = None
+        self,
+        folder: Path,
+        *,
+        load: Sequence[Path] = (),
+        configuration: Mapping[str, Any] | None = None,
+        port: int | None = None,
     ) -> None:
         """Prepare a server.
 
@@ -27,11 +32,12 @@ class OpaServer:
             folder: Its own folder; the log is in it.
             load: Policy and data to start with. Loaded as a bundle where it is a folder with a `.manifest`.
             configuration: What would stand in OPA's configuration file.
+            port: Where it listens, if someone has to know before it is made.
 
         Raises:
             Missing: OPA is not here.
         """
-        self.port = free_port()
+        self.port = port or free_port()
         self._bundles = bool((configuration or {}).get("bundles"))
         folder.mkdir(parents=True, exist_ok=True)
         file = folder / "configuration.json"

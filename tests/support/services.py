@@ -82,7 +82,9 @@ def opa_server(opa_of_this_run: OpaServer) -> OpaServer:
 class StartOpa(Protocol):
     """Start an OPA of the test's own, ended with the test."""
 
-    def __call__(self, *load: Path, configuration: Mapping[str, Any] | None = None) -> OpaServer:
+    def __call__(
+        self, *load: Path, configuration: Mapping[str, Any] | None = None, port: int | None = None
+    ) -> OpaServer:
         """Return a healthy OPA that has loaded `load` and runs with `configuration`."""
 
 
@@ -91,9 +93,10 @@ def start_opa(tmp_path: Path) -> Iterator[StartOpa]:
     """A starter of OPA servers with a configuration, for bundles and other things that are fixed at the start."""
     with ExitStack() as ends:
 
-        def start(*load: Path, configuration: Mapping[str, Any] | None = None) -> OpaServer:
-            folder = tmp_path / f"opa-{free_port()}"
-            server = require_service(lambda: OpaServer(folder, load=load, configuration=configuration))
+        def start(*load: Path, configuration: Mapping[str, Any] | None = None, port: int | None = None) -> OpaServer:
+            at = port or free_port()
+            folder = tmp_path / f"opa-{at}"
+            server = require_service(lambda: OpaServer(folder, load=load, configuration=configuration, port=at))
             ends.callback(server.stop)
             server.start()
             return server
