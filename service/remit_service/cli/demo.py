@@ -53,6 +53,7 @@ async def _serving(call: Call) -> AsyncIterator[httpx.AsyncClient]:
     # The protocol is named so that asyncio switches Nagle's algorithm off: 40 ms an answer otherwise.
     listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listener.bind(("127.0.0.1", 0))
+    listener.listen()
     address = f"127.0.0.1:{listener.getsockname()[1]}"
     settings: Settings = call.settings(demo=True, listen=address, decision_log="none", log_level="error")
     metrics = Metrics()
@@ -60,7 +61,7 @@ async def _serving(call: Call) -> AsyncIterator[httpx.AsyncClient]:
     await log.start()
     async with running_point(settings, log) as point:
         app = create_app(point, settings, log, metrics=metrics)
-        server = uvicorn.Server(uvicorn.Config(app, log_level="critical", access_log=False))  # type: ignore[arg-type]
+        server = uvicorn.Server(uvicorn.Config(app, log_level="critical", access_log=False))
         task = asyncio.create_task(server.serve(sockets=[listener]))
         async with httpx.AsyncClient(base_url=f"http://{address}", timeout=10) as client:
             yield client

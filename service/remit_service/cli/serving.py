@@ -73,7 +73,7 @@ async def _run(app: Application, settings: Settings) -> None:
 
     host, port = settings.address
     config = uvicorn.Config(
-        app,  # type: ignore[arg-type]  # uvicorn spells out every message, an ASGI application need not
+        app,
         host=host,
         port=port,
         log_level="warning",
