@@ -1,0 +1,97 @@
+"""The certification scenario of AuthZEN 1.0 over HTTP, check by check, on both engines."""
+
+from __future__ import annotations
+
+import base64
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+import pytest
+
+from remit_service.http.discovery import ENDPOINTS
+
+if TYPE_CHECKING:
+    import httpx
+
+    from tests.http.serving import Served
+
+VECTORS = json.loads(Path("fixtures/vectors/certification.json").read_text(encoding="utf-8"))
+SEARCHES = ("subject", "resource", "action")
+# The checks of search are asked for as soon as discovery says that search is there.
+CHECKS = [
+    check
+    for check in VECTORS["checks"]
+    if check["endpoint"] not in SEARCHES or f"search_{check['endpoint']}_endpoint" in ENDPOINTS
+]
+
+
+def send(client: httpx.Client, check: dict[str, Any]) -> httpx.Response:
+    """Send what a check says, byte for byte."""
+    headers = dict(check.get("headers") or {})
+    if check.get("content_type") is not None:
+        headers["Content-Type"] = check["content_type"]
+    if "raw_body" in check:
+        content = check["raw_body"].encode()
+    elif "raw_body_base64" in check:
+        content = base64.b64decode(check["raw_body_base64"])
+    else:
+        content = json.dumps(check["body"]).encode() if "body" in check else b""
+    return client.request(check["method"], check["path"], content=content, headers=headers)
+
+
+@pytest.mark.parametrize("check", CHECKS, ids=lambda check: f"{check['level']}/{check['id']}")
+def test_certification(certification: Served, check: dict[str, Any]) -> None:
+    """Each exchange of the scenario is answered as certification demands."""
+    client = certification.client("harness")
+
+    for _ in range(check.get("repeat", 1)):
+        judge(check, send(client, check), client)
+
+
+def judge(check: dict[str, Any], reply: httpx.Response, client: httpx.Client) -> None:
+    """Compare a reply with everything its check expects."""
+    expect = check["expect"]
+    assert reply.status_code == expect["status"], reply.text
+    if "content_type" in expect:
+        assert reply.headers["content-type"].partition(";")[0] == expect["content_type"]
+    for name, value in (expect.get("headers") or {}).items():
+        assert reply.headers[name] == value
+    if "decision" in expect:
+        judge_decision(reply.json(), expect["decision"])
+    if "evaluations" in expect:
+        answers = reply.json()["evaluations"]
+        assert len(answers) == len(expect["evaluations"])
+        for answer, wanted in zip(answers, expect["evaluations"], strict=True):
+            judge_decision(answer, wanted)
+    if "metadata" in expect:
+        judge_metadata(reply.json(), expect["metadata"], client)
+
+
+def judge_decision(answer: dict[str, Any], wanted: bool | str) -> None:  # noqa: FBT001
+    """A decision is a boolean, and its context an object."""
+    assert isinstance(answer["decision"], bool)
+    assert isinstance(answer.get("context", {}), dict)
+    if wanted != "any-boolean":
+        assert answer["decision"] is wanted
+
+
+def judge_metadata(document: dict[str, Any], expect: dict[str, Any], client: httpx.Client) -> None:
+    """Metadata names the configured address, without empty members."""
+    if "same_as" in expect:
+        assert document == client.get("/.well-known/authzen-configuration").json()
+        return
+    assert set(expect["required"]) <= set(document)
+    assert document["policy_decision_point"] == "https://remit.example.com"
+    for name, value in document.items():
+        assert value not in (None, "", [], {})
+        if name.endswith("_endpoint"):
+            assert urlsplit(value)[:2] == ("https", "remit.example.com")
+
+
+def test_opa_gave_every_answer_itself(certification: Served) -> None:
+    """On the OPA engine no answer came from the engine in process that stands by."""
+    engine = certification.point.policy.engine
+
+    assert getattr(engine, "answered_by_standby", 0) == 0
