@@ -66,6 +66,7 @@ _modes := {"per_call": {"per_call"}, "per_run": {"per_call", "per_run"}}
 _lies_in(environments) if environments == null
 
 _lies_in(environments) if {
+	environments != null
 	some environment in environments
 	environment in data.remit.demand.environments
 }

@@ -24,7 +24,7 @@ default governed := []
 governed := [row | some row in input.resource.ownership; row.managed == true] if asked
 
 # METADATA
-# description: true if the root of a chain rests on the current owner of every governed field
+# description: true if the root of a chain rests on the current owner of every governed field; one without is refused below
 # scope: document
 compatible(root) if {
 	every row in governed {
@@ -35,6 +35,8 @@ compatible(root) if {
 # METADATA
 # description: true if a root is the current owner's OWNS edge, or a grant stamped with it (rules.md 4)
 # scope: document
+rests(_, row) if row.owner == null
+
 rests(root, row) if {
 	root.edge == "OWNS"
 	root.edge_id == row.edge_id

@@ -38,6 +38,7 @@ within("resources", limit, asked) if {
 within("resources", limit, asked) if {
 	is_array(limit[0])
 	every selectors in limit {
+		is_array(selectors)
 		selected(selectors, asked)
 	}
 }
@@ -77,6 +78,7 @@ selected(selectors, asked) if {
 selects(selector, asked) if selector in asked.keys
 
 selects(selector, asked) if {
+	is_string(selector)
 	contains(selector, "*")
 	not _misses(split(selector, ":"), asked.keys)
 }
@@ -128,7 +130,10 @@ agrees("at_least", operand, actual, path, _) if {
 	_rank(scale, actual) >= _rank(scale, operand)
 }
 
-agrees("equals_attribute", operand, actual, _, attributes) if actual == attribute(operand, attributes)
+agrees("equals_attribute", operand, actual, _, attributes) if {
+	is_string(operand)
+	actual == attribute(operand, attributes)
+}
 
 # METADATA
 # description: the value an attribute path names; undefined if it is missing. A path without a dot is of the context
