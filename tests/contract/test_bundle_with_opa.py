@@ -16,6 +16,7 @@ from remit_service.bundle.check import check_policy
 from remit_service.bundle.folder import read_folder, shipped_policy
 from remit_service.bundle.opa_cli import OpaProgram
 from remit_service.bundle.sign import Signer, Verifier, sign, verify
+from remit_service.bundle.suite import run_suite
 from tests.support.engines import policy_files, write_bundle
 from tests.support.programs import opa
 from tests.support.services import require_service
@@ -125,6 +126,25 @@ def test_a_strict_check_finds_what_only_opa_sees(
 
     assert (report.bundle, report.was_strict) == (None, True)
     assert [str(problem).partition("\n")[0] for problem in report.problems] == expected
+
+
+def test_both_runners_of_policy_tests_say_the_same(program: OpaProgram, tmp_path: Path) -> None:
+    """`remit policy test` and `opa test` find the same tests in the shipped policy, with the same outcomes."""
+    files = read_folder(shipped_policy())
+    for path, content in files.items():
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path).write_bytes(content)
+    done = subprocess.run(
+        [program.path, "test", "--format", "json", "--bundle", str(tmp_path)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    theirs = {(each["package"], each["name"]): not each.get("fail") for each in json.loads(done.stdout)}
+    ours = {(f"data.{each.test.package}", each.test.name): each.passed for each in run_suite(files)}
+
+    assert ours == theirs
+    assert len(ours) > 0
 
 
 def test_the_shipped_policy_passes_the_strict_check(program: OpaProgram) -> None:

@@ -143,7 +143,7 @@ def membership(chance: Chance, *, from_: str, to: str, after: int) -> dict[str, 
 
 
 def chain(chance: Chance, number: int, *, subject: str, klass: str) -> dict[str, Any]:
-    """Return one candidate: a root, up to two delegations, and a membership where the last holder is not the subject."""
+    """Return a candidate: a root, up to two delegations, a membership where the last holder is not the subject."""
     delegations = chance.number(0, 2)
     holders = ["controller:seo", "p-1", "p-2"][: delegations + 1]
     if delegations and chance.yes():

@@ -13,9 +13,10 @@ import pytest
 from remit_service.bundle.archive import pack, read_archive, unpack
 from remit_service.bundle.errors import BundleNotFound, BundleRefused
 from remit_service.bundle.limits import MIB, Limits
+from remit_service.bundle.load import load_bundle
 from remit_service.bundle.serve import opa_configuration, published
 from remit_service.bundle.store import BundleStore
-from tests.support.engines import a_bundle
+from tests.support.engines import a_bundle, write_bundle
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -212,6 +213,24 @@ def test_a_failed_save_leaves_nothing(tmp_path: Path, monkeypatch: pytest.Monkey
         BundleStore(tmp_path).save(BUNDLE)
 
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_policy_is_loaded_from_folder_or_archive(tmp_path: Path) -> None:
+    """`--policy` takes either, and nothing means the shipped one."""
+    write_bundle(BUNDLE, tmp_path / "policy")
+    (tmp_path / "bundle.tar.gz").write_bytes(pack(BUNDLE))
+
+    assert load_bundle(tmp_path / "policy") == load_bundle(tmp_path / "bundle.tar.gz") == BUNDLE
+    assert load_bundle().entrypoints == {"remit/decision/decision"}
+
+
+def test_a_path_without_policy_is_refused(tmp_path: Path) -> None:
+    """What is not there, and an archive that is too large, are told with their limit."""
+    with pytest.raises(BundleRefused, match="cannot be read: No such file or directory"):
+        load_bundle(tmp_path / "absent.tar.gz")
+    (tmp_path / "large.tar.gz").write_bytes(b"x" * 11)
+    with pytest.raises(BundleRefused, match="has more than 10 bytes"):
+        load_bundle(tmp_path / "large.tar.gz", limits=Limits(archive_bytes=10))
 
 
 def test_equal_bundles_are_published_under_one_tag() -> None:

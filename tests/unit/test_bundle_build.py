@@ -87,6 +87,14 @@ def test_the_data_tree_knows_the_revision() -> None:
     }
 
 
+@pytest.mark.parametrize("data", [b'{"revision": {"policy_revision": "mine"}}', b'{"revision": 1}'])
+def test_the_revision_cannot_be_given_by_hand(data: bytes) -> None:
+    """No data file says what the revision is, at whatever level it tries."""
+    assert problems_of({**policy_files(), "remit/data.json": data}) == [
+        "remit/revision/data.json: `remit.revision` is already given by another data file"
+    ]
+
+
 def test_entry_points_are_the_annotated_rules() -> None:
     """`entrypoint: true` makes one; a title, or the annotation of a package, does not."""
     annotated = """

@@ -24,7 +24,7 @@ def entrypoint_names(path: str, source: str) -> frozenset[str]:
     Raises:
         BundleRefused: an annotation is no YAML.
     """
-    return frozenset(name for block, name in _annotated(source) if _is_entrypoint(parse_yaml(path, block.encode())))
+    return frozenset(name for block, name in _annotated(source) if _is_entrypoint(path, block))
 
 
 def _annotated(source: str) -> Iterator[tuple[str, str]]:
@@ -48,5 +48,9 @@ def _block(lines: Iterator[str]) -> tuple[str, str]:
     return "\n".join(block), ""
 
 
-def _is_entrypoint(annotation: object) -> bool:
+def _is_entrypoint(path: str, block: str) -> bool:
+    # Most annotations are descriptions, which need not be parsed.
+    if "entrypoint" not in block:
+        return False
+    annotation = parse_yaml(path, block.encode())
     return isinstance(annotation, dict) and annotation.get("entrypoint") is True

@@ -18,10 +18,10 @@ from typing import TYPE_CHECKING, Final
 
 from remit_service.bundle.annotations import entrypoint_names
 from remit_service.bundle.capabilities import objection
-from remit_service.bundle.data import DATA_NAMES, data_tree
-from remit_service.bundle.digest import GENERATED, policy_revision
+from remit_service.bundle.data import DATA_NAMES, Tree, data_tree
+from remit_service.bundle.digest import GENERATED, REVISION_FILE, policy_revision
 from remit_service.bundle.errors import BundleRefused, Problem
-from remit_service.bundle.model import ROOTS, Bundle
+from remit_service.bundle.model import ROOTS, Bundle, revision_data
 from remit_service.bundle.rego import Module, parse_module
 from remit_service.bundle.site_rules import SiteRules
 from remit_service.engines.errors import PolicyError, ResultUndefined
@@ -42,14 +42,17 @@ def build_bundle(files: Mapping[str, bytes]) -> Bundle:
     """
     published = {path: content for path, content in files.items() if _is_published(path)}
     modules = _parsed(published)
+    data = data_tree(published)
     problems = [*_misplaced(published, modules), *_forbidden_calls(modules)]
     site = SiteRules(modules)
-    problems += site.undeclared(_declared(published, modules))
+    problems += site.undeclared(_declared(published, modules, data))
     if problems:
         raise BundleRefused(*sorted(problems))
+    revision = policy_revision(published)
     return Bundle(
         files=published,
-        revision=policy_revision(published),
+        revision=revision,
+        data_json=_with_revision(data, revision),
         entrypoints=frozenset(_entrypoints(published, modules)),
         is_time_dependent=site.is_time_dependent(),
         site_rules_can_fail=site.can_fail(),
@@ -104,7 +107,7 @@ def _forbidden_calls(modules: Sequence[Module]) -> Iterator[Problem]:
                     yield Problem(module.path, call.line, reason)
 
 
-def _declared(files: Mapping[str, bytes], modules: Sequence[Module]) -> dict[str, frozenset[str]]:
+def _declared(files: Mapping[str, bytes], modules: Sequence[Module], data: Tree) -> dict[str, frozenset[str]]:
     """Return the pointers that `custom.requires` declares for each rule; it rests on the site's own files alone.
 
     Raises:
@@ -112,7 +115,7 @@ def _declared(files: Mapping[str, bytes], modules: Sequence[Module]) -> dict[str
     """
     sources = [(module.path, files[module.path].decode()) for module in modules if module.is_site]
     try:
-        value = json.loads(Interpreter(sources, json.dumps(data_tree(files))).run(_REQUIRES))
+        value = json.loads(Interpreter(sources, json.dumps(data)).run(_REQUIRES))
     except ResultUndefined:
         return {}
     except PolicyError as error:
@@ -120,6 +123,19 @@ def _declared(files: Mapping[str, bytes], modules: Sequence[Module]) -> dict[str
     if not isinstance(value, dict) or not all(isinstance(pointers, dict) for pointers in value.values()):
         raise BundleRefused(Problem("custom", 0, "`custom.requires` is no object of rule, pointer and type"))
     return {rule: frozenset(pointers) for rule, pointers in value.items()}
+
+
+def _with_revision(data: Tree, revision: str) -> str:
+    """Return the data tree as JSON, with the revision where its file puts it.
+
+    Raises:
+        BundleRefused: the place is taken.
+    """
+    shipped = data.setdefault("remit", {})
+    if not isinstance(shipped, dict) or "revision" in shipped:
+        raise BundleRefused(Problem(REVISION_FILE, 0, "`remit.revision` is already given by another data file"))
+    shipped["revision"] = revision_data(revision)
+    return json.dumps(data, sort_keys=True)
 
 
 def _entrypoints(files: Mapping[str, bytes], modules: Sequence[Module]) -> Iterator[str]:

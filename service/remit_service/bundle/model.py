@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
-from remit_service.bundle.data import data_tree
 from remit_service.bundle.digest import MANIFEST, REVISION_FILE
 
 if TYPE_CHECKING:
@@ -25,6 +24,8 @@ class Bundle:
     """Path -> content of the Rego and data files, without tests and without what the build writes."""
     revision: str
     """`policy_revision`: the digest of `files`."""
+    data_json: str = field(repr=False)
+    """The data tree, with the revision in it, as one JSON document."""
     entrypoints: frozenset[str]
     is_time_dependent: bool
     """Whether a site rule reads the instant; its decisions are not cached then."""
@@ -43,14 +44,9 @@ class Bundle:
         return [(path, content.decode()) for path, content in self.files.items() if path.endswith(".rego")]
 
     @property
-    def data_json(self) -> str:
-        """The data tree, with the revision in it, as one JSON document."""
-        return json.dumps(data_tree({**self.files, REVISION_FILE: self.revision_file}), sort_keys=True)
-
-    @property
     def revision_file(self) -> bytes:
         """The file through which the policy itself knows its revision."""
-        return _json({"policy_revision": self.revision})
+        return _json(revision_data(self.revision))
 
     @property
     def manifest(self) -> bytes:
@@ -62,6 +58,11 @@ class Bundle:
     def all_files(self) -> dict[str, bytes]:
         """Everything that is published, but for signatures."""
         return {**self.files, REVISION_FILE: self.revision_file, MANIFEST: self.manifest}
+
+
+def revision_data(revision: str) -> dict[str, object]:
+    """Return what `data.remit.revision` holds."""
+    return {"policy_revision": revision}
 
 
 def _json(value: object) -> bytes:

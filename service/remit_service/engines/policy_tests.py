@@ -2,7 +2,7 @@
 
 A test is a rule `test_*` in a package that ends in `_test`. It passes if its value is true; a test of the form
 `test_x[note] if ...` passes if it has at least one case and each is true. A rule `todo_test_*` is left out, as in OPA.
-Built-in errors are strict here: a test that relies on a failing built-in being undefined fails, and should.
+It is stricter than `opa test`: a failing built-in, and `some` in a value that is no collection, fail the test.
 
 ```python
 for outcome in run_policy_tests(modules, data_json):

@@ -10,6 +10,9 @@ What is measured about it, and why these classes are as they are:
 - The VM stops after 25,000 instructions; the bindings offer no way to set another bound.
 - Undefined is the string `<undefined>`, in both. No rule of a policy may yield that string.
 - Integers are exact within 64 bits; beyond them they become floats. Errors carry a stack trace behind the message.
+- Of two values from one body, `x := y if some y in [1, 2]`, the VM takes the last; OPA and the interpreter fail.
+- `some x in v` with a `v` that is no collection is an error in the interpreter, and nothing at all in VM and OPA.
+- Neither knows template strings; the VM knows no `with`, no `walk`, no local variable named as a rule of its package.
 """
 
 from __future__ import annotations
