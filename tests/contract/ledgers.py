@@ -6,14 +6,19 @@ can be damaged past the ledger, which is what the tests of the chain do to it.
 
 from __future__ import annotations
 
+import asyncio
+import json
 import sqlite3
 from abc import ABC, abstractmethod
+from collections import Counter
 from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
+from remit_graph.neo4j import Neo4jLedger, Neo4jOptions
+from remit_graph.neo4j.place import place_of
 from remit_graph.sqlite import SqliteLedger
 
 if TYPE_CHECKING:
@@ -21,8 +26,15 @@ if TYPE_CHECKING:
 
     from remit_graph.model.change import Row
     from remit_graph.ports import Ledger
+    from tests.support.neo4j_server import Neo4jServer
 
 REALM: Final = "acme"
+
+_HEAD_MEMBERS: Final = {
+    "revision": "UPDATE head SET revision = ?",
+    "hash": "UPDATE head SET hash = ?",
+    "schema": "UPDATE head SET schema = ?",
+}
 
 
 async def open_ledger(address: str) -> Ledger:
@@ -30,6 +42,8 @@ async def open_ledger(address: str) -> Ledger:
     kind, _, place = address.partition(":")
     if kind == "sqlite":
         return await SqliteLedger.open(Path(place), REALM)
+    if kind == "neo4j":
+        return await Neo4jLedger.open(Neo4jOptions(**json.loads(place)), REALM)
     raise ValueError(f"`{address}` is no address of a store")
 
 
@@ -74,14 +88,7 @@ class SqliteStore(Store):
             values = [(row.revision, row.seq, row.body, row.hash) for row in rows]
             connection.executemany("INSERT INTO rows (revision, seq, body, hash) VALUES (?, ?, ?, ?)", values)
             for name, value in (head or {}).items():
-                connection.execute(HEAD_MEMBERS[name], (value,))
-
-
-HEAD_MEMBERS: Final = {
-    "revision": "UPDATE head SET revision = ?",
-    "hash": "UPDATE head SET hash = ?",
-    "schema": "UPDATE head SET schema = ?",
-}
+                connection.execute(_HEAD_MEMBERS[name], (value,))
 
 
 async def sqlite_store(request: pytest.FixtureRequest) -> Store:
@@ -91,7 +98,50 @@ async def sqlite_store(request: pytest.FixtureRequest) -> Store:
     return made
 
 
-STORES: Final[Sequence[Any]] = [pytest.param(sqlite_store, id="sqlite")]
+class Neo4jStore(Store):
+    """The database of the Neo4j of this run."""
+
+    def __init__(self, server: Neo4jServer) -> None:
+        super().__init__()
+        self.server = server
+        self.options = Neo4jOptions(url=server.url, user=server.user, password=server.password)
+        self.address = "neo4j:" + json.dumps({"url": server.url, "user": server.user, "password": server.password})
+
+    async def overwrite(self, rows: Sequence[Row], head: Mapping[str, Any] | None = None) -> None:
+        """Write nodes, as somebody with Cypher would."""
+        sizes = Counter(row.revision for row in rows)
+        values = [
+            {
+                "place": place_of(row.revision, row.seq),
+                "revision": row.revision,
+                "seq": row.seq,
+                "body": row.body,
+                "hash": row.hash,
+                "rows": None if row.seq else sizes[row.revision],
+            }
+            for row in rows
+        ]
+        await asyncio.to_thread(self.server.query, "MATCH (change:Change) DELETE change")
+        await asyncio.to_thread(
+            self.server.query, "UNWIND $rows AS row CREATE (change:Change) SET change = row", rows=values
+        )
+        await asyncio.to_thread(self.server.query, "MATCH (head:Head) SET head += $head", head=dict(head or {}))
+
+
+async def neo4j_store(request: pytest.FixtureRequest) -> Neo4jStore:
+    """Empty the Neo4j of this run, all but its schema, and make a ledger in it."""
+    server: Neo4jServer = request.getfixturevalue("neo4j_of_this_run")
+    await asyncio.to_thread(server.revive)
+    await asyncio.to_thread(server.query, "MATCH (node) DETACH DELETE node")
+    made = Neo4jStore(server)
+    await (await Neo4jLedger.init(made.options, REALM)).aclose()
+    return made
+
+
+STORES: Final[Sequence[Any]] = [
+    pytest.param(sqlite_store, id="sqlite"),
+    pytest.param(neo4j_store, id="neo4j", marks=pytest.mark.neo4j),
+]
 """Each makes a new store with an empty ledger of realm `acme`."""
 
 

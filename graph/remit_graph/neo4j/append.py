@@ -1,0 +1,146 @@
+"""The append: one transaction that moves the head from where the writer decided, or changes nothing.
+
+(1) Spell the batch and plan what it changes in the graph, before anything is locked.
+(2) Lock the head, read the clock, compare, and add rows and results: one statement.
+(3) Bring the graph along, unless it is behind already or the batch is too large for one transaction.
+(4) Commit. Whatever the database refused has a name at the port.
+"""
+
+from __future__ import annotations
+
+import secrets
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any, Final
+
+from remit_graph.errors import ConstraintBroken, ForeignStore, HeadMoved, ModelError
+from remit_graph.model.instant import SECOND, format_instant
+from remit_graph.neo4j.blame import why_refused
+from remit_graph.neo4j.database import rows_of
+from remit_graph.neo4j.materialise import materialise
+from remit_graph.neo4j.plan import plan, steps_of
+from remit_graph.neo4j.spell import spell
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from neo4j import AsyncManagedTransaction
+
+    from remit_graph.errors import GraphError
+    from remit_graph.model.change import Command, Entry
+    from remit_graph.neo4j.database import Database
+    from remit_graph.neo4j.spell import Spelled
+    from remit_graph.ports import Head
+
+INLINE: Final = 2_000
+"""Elements of the graph that one append changes itself; more are brought along after the commit (rules.md 11)."""
+
+PER_ROW: Final = timedelta(milliseconds=2)
+"""What a row adds to the time after which the database ends an append."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Appended:
+    """What an append did; `materialised` says whether the graph is where the ledger is."""
+
+    entries: Sequence[Entry]
+    materialised: bool
+
+
+async def append(database: Database, expected: Head, batch: Sequence[Command]) -> Appended:
+    """Append `batch` after `expected`; see the port for what it raises."""
+    # (1) Spell and plan.
+    spelled = spell(expected, batch)
+    waves = plan(steps_of(spelled.entries))
+    parameters = _parameters(expected, spelled, database.options.max_clock_skew)
+    parameters["inline"] = sum(wave.size for wave in waves) <= INLINE
+
+    async def work(transaction: AsyncManagedTransaction) -> bool:
+        # (2) Move the head.
+        found = await rows_of(transaction, "append", **parameters)
+        if not found or not found[0]["fits"]:
+            raise _why_not(expected, found, batch, parameters)
+        # (3) Bring the graph along.
+        if found[0]["caught_up"]:
+            await materialise(transaction, waves)
+        return bool(found[0]["caught_up"])
+
+    # (4) Commit, and name what was refused.
+    hold_at_most = database.options.hold_at_most + PER_ROW * len(spelled.rows)
+    try:
+        materialised = await database.write(work, hold_at_most=hold_at_most)
+    except ConstraintBroken as error:
+        raise await why_refused(database, batch, error) from error
+    return Appended(entries=spelled.entries, materialised=materialised)
+
+
+def _parameters(expected: Head, spelled: Spelled, max_clock_skew: timedelta) -> dict[str, Any]:
+    last = spelled.entries[-1]
+    return {
+        "realm": expected.realm,
+        "lock": secrets.token_hex(8),
+        "store_id": expected.store_id,
+        "incarnation": expected.incarnation,
+        "revision": expected.revision,
+        "hash": expected.hash,
+        "schema": expected.schema,
+        "first_at": spelled.entries[0].at,
+        "last_at": last.at,
+        "max_clock_skew": max_clock_skew // timedelta(microseconds=1),
+        "last_revision": last.revision,
+        "last_hash": last.hash,
+        "last_place": spelled.rows[-1]["place"],
+        "rows": spelled.rows,
+        "results": spelled.results,
+    }
+
+
+def _why_not(
+    expected: Head, found: Sequence[Mapping[str, Any]], batch: Sequence[Command], parameters: Mapping[str, Any]
+) -> GraphError:
+    """Say why the head could not be moved; the order goes from what cannot be mended to what can."""
+    if not found:
+        return ForeignStore(
+            f"the database holds no ledger of realm `{expected.realm}` any more",
+            advice="stop writing and find out who emptied it; put a backup back with `remit store restore`",
+        )
+    head = found[0]
+    if (head["store_id"], head["incarnation"]) != (expected.store_id, expected.incarnation):
+        return ForeignStore(
+            f"the writer decided on incarnation {expected.incarnation} of store `{expected.store_id}`, "
+            f"and this is incarnation {head['incarnation']} of `{head['store_id']}`",
+            advice="load the state anew: the ledger was restored or replaced",
+        )
+    behind = head["revision"] < expected.revision
+    if behind or (head["revision"] == expected.revision and head["hash"] != expected.hash):
+        return ForeignStore(
+            f"the writer decided on revision {expected.revision} with hash {expected.hash}, "
+            f"and the ledger stands at revision {head['revision']} with hash {head['hash']}: it lost what it had",
+            advice="stop writing and compare backups; put a backup back only with `remit store restore`",
+        )
+    if head["revision"] > expected.revision or head["schema"] != expected.schema:
+        return HeadMoved(
+            f"the head is at revision {head['revision']}, the writer decided on {expected.revision}",
+            expected=expected.revision,
+            actual=head["revision"],
+        )
+    return _wrong_at(head, batch, parameters["max_clock_skew"])
+
+
+def _wrong_at(head: Mapping[str, Any], batch: Sequence[Command], skew: int) -> ModelError:
+    if batch[0].at < head["at"]:
+        return ModelError(
+            f"command 0 is of {format_instant(batch[0].at)}, before the last one, {format_instant(head['at'])}",
+            index=0,
+            at=batch[0].at,
+            bound=head["at"],
+        )
+    bound = head["now"] + skew
+    index = next(index for index, command in enumerate(batch) if command.at > bound)
+    return ModelError(
+        f"command {index} is of {format_instant(batch[index].at)}, more than {skew / SECOND:g} s "
+        f"ahead of the database's clock, {format_instant(head['now'])}",
+        index=index,
+        at=batch[index].at,
+        bound=bound,
+    )

@@ -1,0 +1,153 @@
+"""What is wrong with a store: its schema, the hash chain, and what stands beside the log: answers, images, the graph.
+
+The chain comes first, and what stands beside it is compared only with an unbroken one: with a broken one the
+comparison would say the same thing again in other words.
+"""
+
+from __future__ import annotations
+
+import json
+import secrets
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from remit_graph.errors import ChainBroken
+from remit_graph.model.change import GENESIS, verify_rows
+from remit_graph.neo4j import checkpoints
+from remit_graph.neo4j.database import rows_of
+from remit_graph.neo4j.drift import BESIDE, quick
+from remit_graph.neo4j.entity_findings import entity_findings, nodes_beside
+from remit_graph.neo4j.findings import TYPES, edge_findings
+from remit_graph.neo4j.place import first_place, last_place
+from remit_graph.neo4j.read import ROWS_PER_PAGE, no_ledger, read_head, row_of
+from remit_graph.neo4j.schema import missing
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Iterator, Sequence
+
+    from neo4j import AsyncManagedTransaction
+
+    from remit_graph.model.change import Row
+    from remit_graph.neo4j.database import Database
+    from remit_graph.neo4j.findings import Finding
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verified:
+    """The place up to which the chain was found unbroken."""
+
+    revision: int
+    hash: str
+
+
+NOTHING_VERIFIED: Final = Verified(revision=0, hash=GENESIS)
+
+
+async def settled_revision(database: Database, realm: str) -> int:
+    """Return the head's revision when no append is under way, so that all rows up to it can be seen."""
+
+    async def work(transaction: AsyncManagedTransaction) -> list[dict[str, Any]]:
+        return await rows_of(transaction, "lock_head", realm=realm, lock=secrets.token_hex(8))
+
+    found = await database.write(work)
+    if not found:
+        raise no_ledger(database, realm)
+    return int(found[0]["revision"])
+
+
+async def check_chain(database: Database, realm: str, start: Verified) -> tuple[list[str], Verified]:
+    """Verify the chain after `start` up to the head, and the answers to request ids along with it.
+
+    Returns:
+        What is wrong, one sentence each, and the place up to which nothing is.
+    """
+    last = await settled_revision(database, realm)
+    reached = start
+    unanswered: list[str] = []
+    try:
+        async for rows in _whole_revisions(database, start.revision, last):
+            digest = verify_rows(rows, previous=reached.hash, after=reached.revision)
+            reached = Verified(revision=rows[-1].revision, hash=digest)
+            unanswered += await _unanswered(database, rows)
+    except ChainBroken as error:
+        sides = "".join(f"; {name} `{error.facts[name]}`" for name in ("expected", "stored") if name in error.facts)
+        return [f"{error.message}{sides}"], start
+    head = await read_head(database, realm)
+    # Whatever was appended since is verified the next time.
+    if head.revision == last and (reached.revision, reached.hash) != (head.revision, head.hash):
+        end = f"the log ends at revision {reached.revision} with hash `{reached.hash}`"
+        return [f"{end}, the head says {head.revision} and `{head.hash}`"], start
+    return unanswered, reached
+
+
+async def _whole_revisions(database: Database, after: int, last: int) -> AsyncIterator[list[Row]]:
+    """Yield the rows after a revision in lists that end with one."""
+    place = first_place(after + 1)
+    pending: list[Row] = []
+    while place <= last_place(last):
+        page = await database.read("page_of_rows", first_place=place, last_place=last_place(last), limit=ROWS_PER_PAGE)
+        rows = [*pending, *map(row_of, page)]
+        if len(page) < ROWS_PER_PAGE:
+            if rows:
+                yield rows
+            return
+        whole = next((index for index in range(len(rows) - 1, 0, -1) if rows[index].seq == 0), 0)
+        if whole:
+            yield rows[:whole]
+        pending, place = rows[whole:], page[-1]["place"] + 1
+
+
+async def _unanswered(database: Database, rows: Sequence[Row]) -> list[str]:
+    """Return the commands among `rows` whose request id has no answer, or another one."""
+    asked = {(document["request_id"], row.revision, document.get("fingerprint")) for row, document in _requests(rows)}
+    if not asked:
+        return []
+    found = await database.read("results_of", request_ids=[each[0] for each in asked])
+    answered = {(each["request_id"], each["revision"], each["fingerprint"]) for each in found}
+    return [
+        f"request `{request_id}` of revision {revision} has no such answer: a repeat would act again"
+        for request_id, revision, _ in sorted(asked - answered, key=lambda each: each[1])
+    ]
+
+
+def _requests(rows: Sequence[Row]) -> Iterator[tuple[Row, dict[str, Any]]]:
+    for row in rows:
+        if row.seq == 0 and '"request_id"' in row.body:
+            document = json.loads(row.body)
+            if document.get("request_id") is not None:
+                yield row, document
+
+
+async def check_rest(database: Database, realm: str) -> list[str]:
+    """Return what is wrong beside an unbroken chain, one sentence each."""
+    lacking = [f"the database lacks {each}: run `remit store migrate`" for each in await missing(database)]
+    unasked = [
+        f"the answer to request `{row['request_id']}` names revision {row['revision']}, "
+        "where the log has no such command"
+        for row in await database.read("results_without_command")
+    ]
+    behind = await database.read("behind", realm=realm)
+    late = [f"the graph is at revision {row['materialised']}, the ledger at {row['revision']}" for row in behind]
+    # A graph that is on its way has differences, and none of them means anything.
+    drift = [] if late else [each.sentence for each in await findings(database, everything=True)]
+    return [*lacking, *unasked, *await checkpoints.problems(database), *late, *drift]
+
+
+async def findings(database: Database, *, everything: bool) -> list[Finding]:
+    """Return what is wrong with the graph, by name.
+
+    Args:
+        database: Where.
+        everything: Compute every digest anew, which takes as long as reading the graph; otherwise only kinds whose
+            count or sum differs are looked into.
+    """
+    drifts = await quick(database)
+    names = {each.name for each in drifts}
+    types = [each for each in TYPES if everything or each in names or f"WAS_{each}" in names]
+    found = await edge_findings(database, types, everything=everything) if types else []
+    labels = names - {BESIDE, *TYPES, *(f"WAS_{each}" for each in TYPES)}
+    if everything or labels:
+        found += await entity_findings(database, labels, everything=everything)
+    if everything or BESIDE in names:
+        found += await nodes_beside(database)
+    return found

@@ -1,0 +1,108 @@
+"""Checkpoints: images of the whole state, kept in parts.
+
+An image of a large graph is tens of megabytes, more than one transaction should hold. Each part is a transaction of its
+own, and the image counts from the last one on, which is checked against the log. What a process that was killed
+half-way left behind is removed by the next one that saves.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING, Any, Final
+
+from remit_graph.errors import ChainBroken, LedgerUnavailable, ModelError
+from remit_graph.neo4j.database import rows_of
+from remit_graph.neo4j.place import last_place
+from remit_graph.ports import Checkpoint
+
+if TYPE_CHECKING:
+    from neo4j import AsyncManagedTransaction
+
+    from remit_graph.neo4j.database import Database
+
+PART_BYTES: Final = 1 << 18
+"""A part takes a few milliseconds to write."""
+
+KEPT: Final = 2
+"""Checkpoints kept, so that there is another one should the newest be damaged."""
+
+
+async def save(database: Database, checkpoint: Checkpoint) -> None:
+    """Keep a checkpoint.
+
+    Raises:
+        ModelError: its digest is not its blob's.
+        ChainBroken: the log has another hash at its revision, or has not reached it.
+        LedgerUnavailable: another process saved at the same time and took parts for leftovers.
+    """
+    if hashlib.sha256(checkpoint.blob).hexdigest() != checkpoint.digest:
+        raise ModelError(f"the checkpoint of revision {checkpoint.revision} does not have the digest it names")
+    starts = range(0, len(checkpoint.blob), PART_BYTES)
+    for number, start in enumerate(starts):
+        await _write(
+            database,
+            "put_checkpoint_part",
+            name=f"{checkpoint.digest}/{number}",
+            digest=checkpoint.digest,
+            part=number,
+            data=checkpoint.blob[start : start + PART_BYTES],
+        )
+    await _publish(database, checkpoint, len(starts))
+    while (await _write(database, "drop_checkpoint_parts"))[0]["dropped"]:
+        pass
+
+
+async def _publish(database: Database, checkpoint: Checkpoint, parts: int) -> None:
+    async def work(transaction: AsyncManagedTransaction) -> None:
+        found = await rows_of(transaction, "last_row", last_place=last_place(checkpoint.revision))
+        stored = found[0] if found else {"revision": 0, "hash": None}
+        if (stored["revision"], stored["hash"]) != (checkpoint.revision, checkpoint.hash):
+            raise ChainBroken(
+                f"the log does not have the hash {checkpoint.hash} at revision {checkpoint.revision}",
+                revision=checkpoint.revision,
+                expected=checkpoint.hash,
+                stored=stored["hash"],
+            )
+        kept = await rows_of(transaction, "count_checkpoint_parts", digest=checkpoint.digest)
+        if kept[0]["parts"] != parts:
+            raise LedgerUnavailable("another process saved a checkpoint at the same time", advice="save it again")
+        values = {"revision": checkpoint.revision, "hash": checkpoint.hash, "digest": checkpoint.digest}
+        await rows_of(transaction, "put_checkpoint", **values, parts=parts)
+        await rows_of(transaction, "drop_checkpoints", keep=KEPT)
+
+    await database.write(work)
+
+
+async def newest(database: Database) -> Checkpoint | None:
+    """Return the newest checkpoint whose bytes still have their digest, or None."""
+    for row in await database.read("checkpoints"):
+        blob = await _blob(database, row)
+        if hashlib.sha256(blob).hexdigest() == row["digest"]:
+            return Checkpoint(revision=row["revision"], hash=row["hash"], digest=row["digest"], blob=blob)
+    return None
+
+
+async def problems(database: Database) -> list[str]:
+    """Return what is wrong with the images, one sentence each."""
+    found: list[str] = []
+    for row in await database.read("checkpoints"):
+        revision = row["revision"]
+        if hashlib.sha256(await _blob(database, row)).hexdigest() != row["digest"]:
+            found.append(f"the checkpoint of revision {revision} is damaged: its bytes do not have its digest")
+        last = await database.read("last_row", last_place=last_place(revision))
+        if not last or (last[0]["revision"], last[0]["hash"]) != (revision, row["hash"]):
+            found.append(f"the checkpoint of revision {revision} is of another log: the hash there is not the same")
+    return found
+
+
+async def _blob(database: Database, row: dict[str, Any]) -> bytes:
+    names = [f"{row['digest']}/{number}" for number in range(row["parts"])]
+    parts = [await database.read("checkpoint_part", name=name) for name in names]
+    return b"".join(each[0]["data"] for each in parts if each)
+
+
+async def _write(database: Database, name: str, /, **parameters: Any) -> list[dict[str, Any]]:
+    async def work(transaction: AsyncManagedTransaction) -> list[dict[str, Any]]:
+        return await rows_of(transaction, name, **parameters)
+
+    return await database.write(work)

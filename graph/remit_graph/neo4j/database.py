@@ -1,0 +1,170 @@
+"""One driver of one process, and the ways to use it: a managed read, a managed write, a statement by itself.
+
+Rules (reference: the driver's manual, "Transactions"):
+- one driver for the life of the ledger, one session for each use; sessions are never shared by tasks;
+- a managed function may run more than once, so it has no side effects outside of its transaction;
+- what ends during the commit is `OutcomeUnknown` and never tried again here;
+- each transaction has a time after which the database itself ends it, so that no stopped process keeps a lock.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
+
+from neo4j import READ_ACCESS, WRITE_ACCESS, AsyncGraphDatabase, unit_of_work
+from neo4j.exceptions import DriverError, Neo4jError, TransientError
+
+from remit_graph.errors import LedgerUnavailable
+from remit_graph.neo4j.faults import translate, translated
+from remit_graph.neo4j.statements import STATEMENTS
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
+    from datetime import timedelta
+
+    from neo4j import AsyncDriver, AsyncManagedTransaction, AsyncResult
+
+    from remit_graph.neo4j.options import Neo4jOptions
+
+T = TypeVar("T")
+
+if TYPE_CHECKING:
+    Work: TypeAlias = Callable[[AsyncManagedTransaction], Awaitable[T]]
+
+MAX_REPEATS: Final = 5
+"""How often a transaction that the database gave up for a deadlock is begun again (faults.md F074)."""
+
+STREAMED: Final = 2_000
+"""Rows that the driver holds of an answer that is read as it arrives."""
+
+
+class Database:
+    """A database and this process's connections to it."""
+
+    def __init__(self, options: Neo4jOptions) -> None:
+        self.options = options
+        self.url = options.url
+        self._closed = False
+        self._tasks: set[asyncio.Task[Any]] = set()
+        with translated(self.url):
+            self.driver: AsyncDriver = AsyncGraphDatabase.driver(
+                options.url,
+                auth=(options.user, options.password),
+                connection_timeout=options.connect_within.total_seconds(),
+                connection_acquisition_timeout=options.connect_within.total_seconds() * 2,
+                max_connection_pool_size=options.connections,
+                max_transaction_retry_time=options.retry_for.total_seconds(),
+                # The driver's own first pause is a second: longer than a decision point can let its callers wait.
+                initial_retry_delay=0.01,
+                retry_delay_multiplier=1.7,
+                retry_delay_jitter_factor=0.5,
+                keep_alive=True,
+                notifications_min_severity="OFF",
+                user_agent="remit",
+            )
+
+    async def read(self, name: str, /, *, newest: bool = False, **parameters: Any) -> list[dict[str, Any]]:
+        """Run the query `name` and return its rows; with `newest` never on a member that may lag behind."""
+
+        async def work(transaction: AsyncManagedTransaction) -> list[dict[str, Any]]:
+            return await rows_of(transaction, name, **parameters)
+
+        return await self.reading(work, newest=newest)
+
+    async def reading(self, work: Work[T], *, newest: bool = False) -> T:
+        """Run `work` in a transaction that only reads."""
+        access = WRITE_ACCESS if newest else READ_ACCESS
+        return await self._finish(self._run(work, access, self.options.hold_at_most))
+
+    async def write(self, work: Work[T], *, hold_at_most: timedelta | None = None) -> T:
+        """Run `work` in a transaction that is committed if it returns, and rolled back if it raises.
+
+        If the caller is cancelled, whether it happened is unknown to the caller only.
+        """
+        return await self._finish(self._run(work, WRITE_ACCESS, hold_at_most or self.options.hold_at_most))
+
+    async def alone(self, name: str, /, **parameters: Any) -> list[dict[str, Any]]:
+        """Run the query `name` once, outside of a managed transaction: one round trip, for what looks all the time."""
+        return await self._finish(self._alone(name, parameters))
+
+    async def stream(self, name: str, /, **parameters: Any) -> AsyncIterator[dict[str, Any]]:
+        """Run the query `name` once and yield its rows as they arrive, for answers that are too large to hold."""
+        self._require_open()
+        with translated(self.url):
+            async with self.driver.session(
+                database=self.options.database, default_access_mode=READ_ACCESS, fetch_size=STREAMED
+            ) as session:
+                async for record in await session.run(STATEMENTS[name], parameters):
+                    yield dict(record)
+
+    async def aclose(self) -> None:
+        """Let writes that have begun end, and give every connection back."""
+        self._closed = True
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await self.driver.close()
+
+    async def _finish(self, work: Coroutine[Any, Any, T]) -> T:
+        """Let `work` end also if the caller is cancelled: a connection that is left in the middle is lost."""
+        running = asyncio.create_task(work)
+        self._tasks.add(running)
+        running.add_done_callback(self._tasks.discard)
+        return await asyncio.shield(running)
+
+    async def _alone(self, name: str, parameters: dict[str, Any]) -> list[dict[str, Any]]:
+        self._require_open()
+        with translated(self.url):
+            async with self.driver.session(database=self.options.database) as session:
+                return await _all(await session.run(STATEMENTS[name], parameters))
+
+    async def _run(self, work: Work[T], access: str, hold_at_most: timedelta) -> T:
+        self._require_open()
+        attempt = unit_of_work(timeout=hold_at_most.total_seconds())(_counted(work))
+        try:
+            async with self.driver.session(database=self.options.database, default_access_mode=access) as session:
+                if access == WRITE_ACCESS:
+                    return await session.execute_write(attempt)
+                return await session.execute_read(attempt)
+        except _RepeatedTooOftenError as error:
+            raise translate(error.last, self.url) from error.last
+        except (DriverError, Neo4jError) as error:
+            raise translate(error, self.url) from error
+
+    def _require_open(self) -> None:
+        if self._closed:
+            raise LedgerUnavailable(f"the ledger at `{self.url}` is closed", advice="open it again", url=self.url)
+
+
+async def rows_of(transaction: AsyncManagedTransaction, name: str, /, **parameters: Any) -> list[dict[str, Any]]:
+    """Run the query `name` inside a transaction and return its rows."""
+    return await _all(await transaction.run(STATEMENTS[name], parameters))
+
+
+async def _all(result: AsyncResult) -> list[dict[str, Any]]:
+    # Not `result.data()`, which copies every value item by item, a checkpoint byte by byte.
+    return [dict(record) async for record in result]
+
+
+class _RepeatedTooOftenError(Exception):
+    """Ends the driver's own repeating, which is bounded by time alone."""
+
+    def __init__(self, last: TransientError) -> None:
+        super().__init__(str(last))
+        self.last = last
+
+
+def _counted(work: Work[T]) -> Work[T]:
+    """Return `work` as a function that the driver may run `MAX_REPEATS` times more after a deadlock."""
+    failed = 0
+
+    async def attempt(transaction: AsyncManagedTransaction) -> T:
+        nonlocal failed
+        try:
+            return await work(transaction)
+        except TransientError as error:
+            failed += 1
+            if failed > MAX_REPEATS:
+                raise _RepeatedTooOftenError(error) from error
+            raise
+
+    return attempt

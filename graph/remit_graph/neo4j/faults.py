@@ -1,0 +1,162 @@
+"""What the driver reports, in the words of the ledger port: no exception of `neo4j` leaves this package.
+
+Each fault says what to do next. Which fault it is comes from the server's status code; where no server answered, the
+cause below the driver's exception is asked: a refused connection, a name that is not known, TLS on one side only.
+"""
+
+from __future__ import annotations
+
+import socket
+import ssl
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from neo4j._exceptions import BoltSecurityError
+from neo4j.exceptions import (
+    AuthError,
+    ConfigurationError,
+    ConnectionAcquisitionTimeoutError,
+    ConstraintError,
+    DriverError,
+    IncompleteCommit,
+    Neo4jError,
+)
+
+from remit_graph.errors import ConstraintBroken, ForeignStore, LedgerError, LedgerUnavailable, OutcomeUnknown
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+
+class _Fault(NamedTuple):
+    error: type[LedgerError]
+    sentence: str
+    advice: str
+
+
+_READ_ONLY: Final = _Fault(
+    LedgerUnavailable,
+    "takes no writes",
+    "connect to the member that does, with a `neo4j://` address, or lift `server.databases.read_only`",
+)
+_BUSY: Final = _Fault(
+    LedgerUnavailable,
+    "was too busy",
+    "it is tried again by itself; if it lasts, look for long transactions with SHOW TRANSACTIONS",
+)
+_FAULTS: Final[Mapping[str, _Fault]] = {
+    "Neo.ClientError.Security.Unauthorized": _Fault(
+        LedgerUnavailable, "refused user and password", "check `REMIT_STORE` and the password that it is given"
+    ),
+    "Neo.ClientError.Security.AuthenticationRateLimit": _Fault(
+        LedgerUnavailable, "refused user and password too often", "correct the password, wait, and start again"
+    ),
+    "Neo.ClientError.Security.CredentialsExpired": _Fault(
+        LedgerUnavailable,
+        "wants the initial password changed first",
+        "log in once and run ALTER CURRENT USER SET PASSWORD FROM … TO …",
+    ),
+    "Neo.ClientError.Security.Forbidden": _Fault(
+        LedgerUnavailable, "does not let this user do that", "give the user a role that reads, writes and makes indexes"
+    ),
+    "Neo.ClientError.Database.DatabaseNotFound": _Fault(
+        ForeignStore, "has no database of that name", "name one that SHOW DATABASES lists"
+    ),
+    "Neo.DatabaseError.Schema.ConstraintCreationFailed": _Fault(
+        ForeignStore,
+        "holds what a constraint of the ledger forbids",
+        "remove one of the two nodes or relationships that the message names, then run `remit store migrate`",
+    ),
+    "Neo.ClientError.General.ForbiddenOnReadOnlyDatabase": _READ_ONLY,
+    "Neo.ClientError.General.WriteOnReadOnlyAccessDatabase": _READ_ONLY,
+    "Neo.ClientError.Cluster.NotALeader": _READ_ONLY,
+    "Neo.ClientError.Transaction.LockClientStopped": _BUSY,
+    "Neo.ClientError.Transaction.TransactionTimedOut": _BUSY,
+    "Neo.ClientError.Transaction.TransactionTimedOutClientConfiguration": _BUSY,
+    "Neo.TransientError.Transaction.DeadlockDetected": _BUSY,
+    "Neo.TransientError.Transaction.LockAcquisitionTimeout": _BUSY,
+}
+_COMMIT_FAILED: Final = "Neo.DatabaseError.Transaction.TransactionCommitFailed"
+
+
+@contextmanager
+def translated(url: str) -> Iterator[None]:
+    """Turn the driver's exceptions of the block into the port's."""
+    try:
+        yield
+    except (DriverError, Neo4jError) as error:
+        raise translate(error, url) from error
+
+
+def translate(error: DriverError | Neo4jError, url: str) -> LedgerError:
+    """Return what `error`, met at `url`, is called at the port."""
+    if isinstance(error, IncompleteCommit) or code_of(error) == _COMMIT_FAILED:
+        return OutcomeUnknown(
+            f"the connection to `{url}` ended while committing: {error}",
+            advice="look the request ids up, or the head",
+            url=url,
+        )
+    if isinstance(error, ConstraintError):
+        return ConstraintBroken(f"`{url}` refused what is there already: {_first_line(error)}")
+    fault = _FAULTS.get(code_of(error))
+    if fault is None and isinstance(error, AuthError):
+        fault = _FAULTS["Neo.ClientError.Security.Unauthorized"]
+    if fault is not None:
+        return fault.error(f"`{url}` {fault.sentence}: {_first_line(error)}", advice=fault.advice, url=url)
+    sentence, advice = _unreachable(error)
+    return LedgerUnavailable(f"`{url}` {sentence}: {_first_line(error)}", advice=advice, url=url)
+
+
+def code_of(error: BaseException) -> str:
+    """Return the server's status code, or an empty text if the error did not come from a server."""
+    return getattr(error, "code", None) or ""
+
+
+def _unreachable(error: DriverError | Neo4jError) -> tuple[str, str]:
+    if isinstance(error, ConfigurationError):
+        return "is no address of a Neo4j", "write neo4j://host:7687, or neo4j+s://host:7687 for TLS"
+    if isinstance(error, ConnectionAcquisitionTimeoutError):
+        return "had no free connection", "raise the size of the pool, or look for long transactions"
+    causes = list(_causes(error))
+    for kinds, sentence, advice in _CAUSES:
+        if any(isinstance(each, kinds) for each in causes):
+            return sentence, advice
+    if any(hint in str(each) for each in causes for hint in ("HTTP", "handshake")):
+        return (
+            "answers, but not as Neo4j",
+            "7687 is usual, 7474 is its web page; with TLS write neo4j+s:// or bolt+s://",
+        )
+    if isinstance(error, DriverError):
+        return "cannot be reached", "check that Neo4j runs and answers; writing goes on by itself when it does"
+    return "failed", "look into the log of Neo4j; this is not expected"
+
+
+_CAUSES: Final[tuple[tuple[type[BaseException] | tuple[type[BaseException], ...], str, str], ...]] = (
+    (
+        (ssl.SSLError, BoltSecurityError),
+        "does not speak TLS as this address wants it",
+        "for a server without TLS write neo4j:// or bolt://, for a certificate of your own +ssc",
+    ),
+    (socket.gaierror, "has a name that is not known", "check the host in `REMIT_STORE` and the name service"),
+    (
+        ConnectionRefusedError,
+        "refused the connection",
+        "start Neo4j, or check host and port; 7687 is usual, 7474 is its web page",
+    ),
+)
+"""Kinds of exceptions below the driver's own, with what they mean; the first that is met counts."""
+
+
+def _causes(error: BaseException | None) -> Iterator[BaseException]:
+    """Yield an exception and everything below it; a `neo4j://` address hides the cause in a group."""
+    while error is not None:
+        yield error
+        if isinstance(error, BaseExceptionGroup):
+            for each in error.exceptions:
+                yield from _causes(each)
+        error = error.__cause__
+
+
+def _first_line(error: BaseException) -> str:
+    message = getattr(error, "message", None) or str(error)
+    return str(message).partition("\n")[0]

@@ -1,0 +1,214 @@
+"""The ledger in Neo4j, behind the port: the system of record of production.
+
+    ledger = await Neo4jLedger.open(Neo4jOptions(url="neo4j://host:7687", password=...), "acme")
+    head = await ledger.head()
+    entries = await ledger.append(head, [command])
+
+Rules:
+- one driver for the life of this object, whatever the number of tasks;
+- every fault is an error of the port, with advice; what was refused left nothing behind;
+- any number of processes share one database, and agree through its head alone;
+- the materialised graph is written here and read by people; no decision reads it (rules.md 11).
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any, Final, Self
+
+from remit_graph.neo4j import append, checkpoints, read, set_aside, store
+from remit_graph.neo4j.backlog import Backlog
+from remit_graph.neo4j.check import NOTHING_VERIFIED, check_chain, check_rest, findings, settled_revision
+from remit_graph.neo4j.database import Database, rows_of
+from remit_graph.neo4j.drift import quick
+from remit_graph.neo4j.schema import install
+from remit_graph.neo4j.watch import Bell
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Mapping, Sequence
+    from datetime import timedelta
+
+    from neo4j import AsyncManagedTransaction
+
+    from remit_graph.model.change import Command, Entry, Row
+    from remit_graph.neo4j.drift import PartDrift
+    from remit_graph.neo4j.findings import Finding
+    from remit_graph.neo4j.options import Neo4jOptions
+    from remit_graph.ports import Checkpoint, Head, StoredResult
+
+WATCHED_AT_ONCE: Final = 1_000
+"""Revisions that `watch` returns at most; whoever is further behind asks again."""
+
+
+class Neo4jLedger:
+    """A ledger in one Neo4j database; made by `init` or `open`."""
+
+    def __init__(self, database: Database, realm: str) -> None:
+        self._database = database
+        self._realm = realm
+        self._bell = Bell(lambda: read.read_revision(database, realm), database.options)
+        self._backlog = Backlog(database, realm)
+        self._verified = NOTHING_VERIFIED
+
+    @classmethod
+    async def init(cls, options: Neo4jOptions, realm: str) -> Self:
+        """Make a ledger for `realm` in an empty database, and open it.
+
+        Raises:
+            ForeignStore: the database holds something already; `code` is `already_exists`.
+            LedgerUnavailable: it cannot be reached, is too old, or takes no writes.
+            ModelError: the realm has no name.
+        """
+        database = Database(options)
+        try:
+            await store.found(database, realm)
+        finally:
+            await database.aclose()
+        return await cls.open(options, realm)
+
+    @classmethod
+    async def open(cls, options: Neo4jOptions, realm: str | None = None) -> Self:
+        """Open the ledger in a database; with `realm`, only if it is that realm's.
+
+        Raises:
+            ForeignStore: the database holds no ledger or another realm's, or lacks constraints or indexes.
+            SchemaTooNew: the ledger takes rows of a later schema.
+            LedgerUnavailable: it cannot be reached, is too old, or takes no writes.
+        """
+        database = Database(options)
+        try:
+            ledger = cls(database, await store.require_ledger(database, realm))
+        except BaseException:
+            await database.aclose()
+            raise
+        # A process that was killed may have left the graph behind the ledger.
+        ledger._backlog.wake()
+        return ledger
+
+    @staticmethod
+    async def migrate(options: Neo4jOptions) -> Sequence[str]:
+        """Make the constraints and indexes that a ledger's database lacks, and return what was made.
+
+        Raises:
+            ForeignStore: the database holds no ledger, or two things that a constraint forbids.
+            LedgerUnavailable: it cannot be reached, is too old, or takes no writes.
+        """
+        database = Database(options)
+        try:
+            await store.require_server(database)
+            await store.require_head(database, None)
+            return [str(each) for each in await install(database)]
+        finally:
+            await database.aclose()
+
+    async def head(self) -> Head:
+        """Return where the ledger stands now; see the port."""
+        return await read.read_head(self._database, self._realm)
+
+    async def append(self, expected: Head, batch: Sequence[Command]) -> Sequence[Entry]:
+        """Append `batch` after `expected`; see the port.
+
+        A caller that is cancelled does not know whether the append happened: it looks the request ids up.
+        """
+        if not batch:
+            return []
+        done = await append.append(self._database, expected, batch)
+        self._bell.ring()
+        if not done.materialised:
+            self._backlog.wake()
+        return list(done.entries)
+
+    async def read(self, after: int, limit: int) -> Sequence[Entry]:
+        """Return up to `limit` whole revisions after `after`; see the port."""
+        return await read.read_entries(self._database, self._realm, after, limit)
+
+    async def watch(self, after: int, within: timedelta) -> Sequence[Entry]:
+        """Wait until revisions after `after` exist and return up to 1,000 of them; see the port."""
+        deadline = asyncio.get_running_loop().time() + within.total_seconds()
+        with self._bell.listening() as rung:
+            while True:
+                rung.clear()
+                if entries := await self.read(after, WATCHED_AT_ONCE):
+                    return entries
+                try:
+                    async with asyncio.timeout_at(deadline):
+                        await rung.wait()
+                except TimeoutError:
+                    return []
+
+    async def rows(self, after: int = 0) -> AsyncIterator[Row]:
+        """Stream the rows after `after` up to the head of this moment; see the port."""
+        last = await settled_revision(self._database, self._realm)
+        async for row in read.stream_rows(self._database, after, last):
+            yield row
+
+    async def result(self, request_id: str) -> StoredResult | None:
+        """Return what a request id was answered with; see the port."""
+        return await read.read_result(self._database, request_id)
+
+    async def checkpoint(self) -> Checkpoint | None:
+        """Return the newest checkpoint that is not damaged, or None."""
+        return await checkpoints.newest(self._database)
+
+    async def save_checkpoint(self, checkpoint: Checkpoint) -> None:
+        """Keep a checkpoint, in parts between which appends go on; see `checkpoints.save`."""
+        await checkpoints.save(self._database, checkpoint)
+
+    async def check(self, *, full: bool = True) -> Sequence[str]:
+        """Return what is wrong with the store, one sentence each.
+
+        Args:
+            full: Verify the whole chain and all that stands beside it, every element of the graph included; otherwise
+                only the chain after the last place up to which this object found it unbroken.
+        """
+        start = NOTHING_VERIFIED if full else self._verified
+        problems, self._verified = await check_chain(self._database, self._realm, start)
+        return await check_rest(self._database, self._realm) if full and not problems else problems
+
+    async def begin_incarnation(self, *, after: int = 0) -> Head:
+        """Give a restored store a new identity: another store id, and an incarnation above its own and `after`.
+
+        Args:
+            after: The incarnation of the store whose place this one takes; a backup may be older than its last restore.
+        """
+        store_id = store.new_store_id()
+
+        async def work(transaction: AsyncManagedTransaction) -> None:
+            await rows_of(transaction, "begin_incarnation", realm=self._realm, store_id=store_id, after=after)
+
+        await self._database.write(work)
+        return await self.head()
+
+    async def materialised(self) -> None:
+        """Return when the graph is where the ledger stood when this was called; see `backlog`."""
+        await self._backlog.done()
+
+    async def drift(self) -> Sequence[PartDrift]:
+        """Return the kinds of elements of the graph that differ from what the ledger made; quick, for a timer."""
+        return await quick(self._database)
+
+    async def findings(self, *, everything: bool = True) -> Sequence[Finding]:
+        """Return by name what in the graph is not what the ledger made.
+
+        Args:
+            everything: Look at every element; otherwise only into the kinds that `drift` names.
+        """
+        return await findings(self._database, everything=everything)
+
+    async def foreign_edges(self) -> Sequence[Mapping[str, Any]]:
+        """Return the edges that were added or changed past the ledger, as the records that adoption would begin."""
+        found = await self.findings()
+        return [each.record for each in found if each.record is not None]
+
+    async def set_aside(self, findings: Sequence[Finding]) -> None:
+        """Bring what `findings` name to what the ledger says, and keep what it was; see `set_aside`."""
+        await set_aside.set_aside(self._database, findings)
+
+    async def was_set_aside(self) -> Sequence[Finding]:
+        """Return what was ever taken out of the graph, oldest first."""
+        return await set_aside.kept(self._database)
+
+    async def aclose(self) -> None:
+        """Finish what has begun and give every connection back."""
+        await self._backlog.aclose()
+        await self._database.aclose()

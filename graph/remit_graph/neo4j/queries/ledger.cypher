@@ -1,0 +1,118 @@
+// head
+// Where the ledger of $realm stands, with the database's own clock.
+MATCH (head:Head {realm: $realm})
+WITH head, datetime.realtime() AS clock
+RETURN head.store_id AS store_id, head.realm AS realm, head.incarnation AS incarnation, head.revision AS revision,
+       head.hash AS hash, head.at AS at, head.schema AS schema,
+       clock.epochSeconds * 1000000 + clock.microsecond AS now
+
+// position
+// How far the ledger of $realm has come; what the tail asks all the time.
+MATCH (head:Head {realm: $realm})
+RETURN head.revision AS revision, head.hash AS hash
+
+// append
+// Moves the head by a compare-and-set and adds rows and results, or changes nothing; tells the head as it was.
+// INVARIANT: the lock is taken before anything is read, and the clock is read after the lock was granted.
+MATCH (head:Head {realm: $realm})
+SET head.lock = $lock
+WITH head, datetime.realtime() AS clock
+WITH head, clock.epochSeconds * 1000000 + clock.microsecond AS now, head.store_id AS store_id,
+     head.incarnation AS incarnation, head.revision AS revision, head.hash AS hash, head.at AS at,
+     head.schema AS schema, head.materialised_revision AS materialised_revision
+WITH *, store_id = $store_id AND incarnation = $incarnation AND revision = $revision AND hash = $hash
+        AND schema = $schema AND at <= $first_at AND $last_at <= now + $max_clock_skew AS fits
+WITH *, $inline AND materialised_revision = revision AS caught_up
+FOREACH (_ IN CASE WHEN fits THEN [1] ELSE [] END |
+  SET head.revision = $last_revision, head.hash = $last_hash, head.at = $last_at, head.rows = head.rows + size($rows)
+  FOREACH (row IN $rows |
+    CREATE (:Change {place: row.place, revision: row.revision, seq: row.seq, kind: row.kind, body: row.body,
+                     hash: row.hash, rows: row.rows})
+  )
+  FOREACH (result IN $results |
+    CREATE (:Op {request_id: result.request_id, fingerprint: result.fingerprint, revision: result.revision,
+                 result: result.result})
+  )
+)
+FOREACH (_ IN CASE WHEN fits AND caught_up THEN [1] ELSE [] END |
+  SET head.materialised_revision = $last_revision, head.materialised_place = $last_place
+)
+RETURN fits, caught_up, store_id, incarnation, revision, hash, at, schema, now
+
+// page_of_rows
+// At most $limit rows from $first_place up to $last_place, in order.
+MATCH (change:Change)
+WHERE $first_place <= change.place <= $last_place
+RETURN change.place AS place, change.revision AS revision, change.seq AS seq, change.body AS body, change.hash AS hash
+ORDER BY change.place
+LIMIT $limit
+
+// rows_to_read
+// The row before $first_place, and at most $limit rows from there up to $last_place.
+CALL () {
+  MATCH (change:Change)
+  WHERE change.place < $first_place
+  RETURN change
+  ORDER BY change.place DESC
+  LIMIT 1
+  UNION ALL
+  MATCH (change:Change)
+  WHERE $first_place <= change.place <= $last_place
+  RETURN change
+  ORDER BY change.place
+  LIMIT $limit
+}
+RETURN change.place AS place, change.revision AS revision, change.seq AS seq, change.body AS body, change.hash AS hash,
+       change.rows AS rows
+
+// last_row
+// The last row up to $last_place.
+MATCH (change:Change)
+WHERE change.place <= $last_place
+RETURN change.revision AS revision, change.hash AS hash
+ORDER BY change.place DESC
+LIMIT 1
+
+// lock_head
+// Wait for whatever append is under way, keep others waiting, and tell where the ledger then stands.
+MATCH (head:Head {realm: $realm})
+SET head.lock = $lock
+WITH head
+RETURN head.revision AS revision, head.hash AS hash, head.materialised_revision AS materialised_revision,
+       head.materialised_place AS materialised_place
+
+// result
+// What $request_id was answered with.
+MATCH (op:Op {request_id: $request_id})
+RETURN op.request_id AS request_id, op.fingerprint AS fingerprint, op.revision AS revision, op.result AS result
+
+// begin_incarnation
+// Give the store a new identity, so that nothing issued before is taken for something issued after.
+MATCH (head:Head {realm: $realm})
+SET head.lock = $store_id
+WITH head, CASE WHEN head.incarnation < $after THEN $after ELSE head.incarnation END AS before
+SET head.store_id = $store_id, head.incarnation = before + 1
+RETURN head.incarnation AS incarnation
+
+// results_of
+// The answers to $request_ids.
+UNWIND $request_ids AS request_id
+MATCH (op:Op {request_id: request_id})
+RETURN op.request_id AS request_id, op.revision AS revision, op.fingerprint AS fingerprint
+
+// results_without_command
+// Some answers whose command is not in the log.
+MATCH (op:Op)
+WHERE NOT EXISTS {
+  MATCH (change:Change {place: op.revision * 1048576})
+  WHERE change.body CONTAINS op.request_id
+}
+RETURN op.request_id AS request_id, op.revision AS revision
+ORDER BY revision
+LIMIT 10
+
+// behind
+// How far the graph of $realm is behind its ledger; no row if it is not.
+MATCH (head:Head {realm: $realm})
+WHERE head.materialised_revision <> head.revision
+RETURN head.materialised_revision AS materialised, head.revision AS revision

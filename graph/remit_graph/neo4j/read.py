@@ -1,0 +1,127 @@
+"""Reads. A revision is read whole or not at all, and what is missing is an error and never an answer.
+
+Neo4j makes a commit visible bit by bit: the head may be seen moved before an index finds the rows. So each revision's
+first row says how many rows it has, and each row carries the hash over the one before. What does not fit is read again
+behind the head's lock, where no append is under way: what does not fit there is broken.
+"""
+
+from __future__ import annotations
+
+import secrets
+from typing import TYPE_CHECKING, Any, Final
+
+from remit_graph.errors import ChainBroken, ForeignStore
+from remit_graph.model.change import Row
+from remit_graph.neo4j.database import rows_of
+from remit_graph.neo4j.judge import judge
+from remit_graph.neo4j.place import MAX_ROWS, first_place, last_place
+from remit_graph.ports import Head, StoredResult
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Sequence
+
+    from neo4j import AsyncManagedTransaction
+
+    from remit_graph.model.change import Entry
+    from remit_graph.neo4j.database import Database
+
+ROWS_PER_READ: Final = 20_000
+"""A read stops after the revision that reaches this many rows."""
+
+ROWS_PER_PAGE: Final = 5_000
+"""Raw rows are read in pages, so that no transaction lasts as long as its reader takes."""
+
+Found = dict[str, Any]
+
+
+async def read_head(database: Database, realm: str) -> Head:
+    """Return where the ledger stands, by the member that takes the writes."""
+    rows = await database.read("head", newest=True, realm=realm)
+    if not rows:
+        raise no_ledger(database, realm)
+    return Head(**rows[0])
+
+
+async def read_revision(database: Database, realm: str) -> int:
+    """Return the head's revision alone; made to be asked all the time."""
+    rows = await database.alone("position", realm=realm)
+    if not rows:
+        raise no_ledger(database, realm)
+    return int(rows[0]["revision"])
+
+
+def no_ledger(database: Database, realm: str) -> ForeignStore:
+    """Return the error for a database without this ledger."""
+    return ForeignStore(
+        f"`{database.url}` holds no ledger of realm `{realm}`",
+        advice="name another database, or make a ledger in it with `remit store init`",
+    )
+
+
+async def read_entries(database: Database, realm: str, after: int, limit: int) -> Sequence[Entry]:
+    """Return up to `limit` revisions after `after`; fewer where they are large or one is of a later schema.
+
+    Raises:
+        SchemaTooNew: the very next revision is of a later schema; `facts` hold `schema` and `revision`.
+        ChainBroken: a revision is missing, not whole, or does not follow the one before it.
+    """
+    if limit < 1:
+        return []
+
+    async def work(transaction: AsyncManagedTransaction) -> list[Entry]:
+        head = await rows_of(transaction, "position", realm=realm)
+        return await _judged(transaction, _only(head, database, realm), after, limit)
+
+    async def behind_lock(transaction: AsyncManagedTransaction) -> list[Entry]:
+        head = await rows_of(transaction, "lock_head", realm=realm, lock=secrets.token_hex(8))
+        return await _judged(transaction, _only(head, database, realm), after, limit)
+
+    try:
+        return await database.reading(work)
+    except ChainBroken:
+        return await database.write(behind_lock)
+
+
+async def _judged(transaction: AsyncManagedTransaction, head: Found, after: int, limit: int) -> list[Entry]:
+    if after >= head["revision"]:
+        return []
+    found = await _found(transaction, after, limit, ROWS_PER_READ)
+    if len(found) >= ROWS_PER_READ and found[-1]["revision"] == after + 1:
+        found = await _found(transaction, after, 1, MAX_ROWS + 1)
+    return judge(found, head, after, limit)
+
+
+async def _found(transaction: AsyncManagedTransaction, after: int, limit: int, rows_at_most: int) -> list[Found]:
+    # One row more than asked for: what follows vouches for the end of what is returned.
+    span = {"first_place": first_place(after + 1), "last_place": first_place(after + limit + 1)}
+    found = await rows_of(transaction, "rows_to_read", **span, limit=rows_at_most)
+    return sorted(found, key=lambda row: int(row["place"]))
+
+
+def _only(found: Sequence[Found], database: Database, realm: str) -> Found:
+    if not found:
+        raise no_ledger(database, realm)
+    return found[0]
+
+
+def row_of(found: Found) -> Row:
+    """Return a row as the port has it."""
+    return Row(revision=found["revision"], seq=found["seq"], body=found["body"], hash=found["hash"])
+
+
+async def stream_rows(database: Database, after: int, last: int) -> AsyncIterator[Row]:
+    """Yield the rows of the revisions after `after` up to `last`, page by page."""
+    place = first_place(after + 1)
+    while place <= last_place(last):
+        page = await database.read("page_of_rows", first_place=place, last_place=last_place(last), limit=ROWS_PER_PAGE)
+        for each in page:
+            yield row_of(each)
+        if len(page) < ROWS_PER_PAGE:
+            return
+        place = page[-1]["place"] + 1
+
+
+async def read_result(database: Database, request_id: str) -> StoredResult | None:
+    """Return what a request id was answered with, or None; by the member that takes the writes."""
+    rows = await database.read("result", newest=True, request_id=request_id)
+    return StoredResult(**rows[0]) if rows else None

@@ -1,0 +1,105 @@
+"""What a batch will look like in the store, worked out before the lock is taken.
+
+All of it follows from the head that the writer decided on: if the head is elsewhere, nothing of it is used.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from remit_graph.errors import ModelError, SchemaTooNew
+from remit_graph.model.change import SCHEMA, entry_of, rows_of
+from remit_graph.model.instant import format_instant
+from remit_graph.neo4j.place import place_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from remit_graph.model.change import Command, Entry, Row
+    from remit_graph.ports import Head
+
+NO_RESULT = "null"
+"""What a repeat is answered with if its command brought no result."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spelled:
+    """A batch as it will be stored.
+
+    Attributes:
+        entries: What every reader will get, read back from the rows.
+        rows: The properties of the `:Change` nodes.
+        results: The properties of the `:Op` nodes.
+    """
+
+    entries: tuple[Entry, ...]
+    rows: list[dict[str, Any]]
+    results: list[dict[str, Any]]
+
+
+def spell(expected: Head, batch: Sequence[Command]) -> Spelled:
+    """Spell `batch` as the revisions after `expected`.
+
+    Raises:
+        ModelError: a value has no canonical form, or an `at` goes back; `facts` hold the `index` of the command.
+        SchemaTooNew: the store has been switched to rows of a later schema.
+    """
+    if expected.schema > SCHEMA:
+        raise SchemaTooNew(
+            f"the store takes rows of schema {expected.schema}, and this program writes up to {SCHEMA}",
+            advice="install the version of Remit that the other decision points run",
+            schema=expected.schema,
+        )
+    entries: list[Entry] = []
+    rows: list[dict[str, Any]] = []
+    previous, at = expected.hash, expected.at
+    for index, command in enumerate(batch):
+        _refuse_earlier(command.at, at, index)
+        try:
+            spelled = rows_of(
+                command, revision=expected.revision + index + 1, previous=previous, schema=expected.schema
+            )
+            rows += [_row(each, command, len(spelled)) for each in spelled]
+        except ModelError as error:
+            error.facts["index"] = index
+            raise
+        entries.append(entry_of(spelled))
+        previous, at = entries[-1].hash, command.at
+    return Spelled(entries=tuple(entries), rows=rows, results=_results(expected.revision, batch))
+
+
+def _refuse_earlier(at: int, before: int, index: int) -> None:
+    if at < before:
+        raise ModelError(
+            f"command {index} is of {format_instant(at)}, before the last one, {format_instant(before)}",
+            index=index,
+            at=at,
+            bound=before,
+        )
+
+
+def _row(row: Row, command: Command, rows: int) -> dict[str, Any]:
+    """Return the properties of one row; the first tells how many there are, so that a part is not taken for all."""
+    return {
+        "place": place_of(row.revision, row.seq),
+        "revision": row.revision,
+        "seq": row.seq,
+        "kind": command.changes[row.seq - 1].kind if row.seq else "command",
+        "body": row.body,
+        "hash": row.hash,
+        "rows": None if row.seq else rows,
+    }
+
+
+def _results(after: int, batch: Sequence[Command]) -> list[dict[str, Any]]:
+    return [
+        {
+            "request_id": command.request_id,
+            "fingerprint": command.fingerprint,
+            "revision": after + index + 1,
+            "result": NO_RESULT if command.result is None else command.result,
+        }
+        for index, command in enumerate(batch)
+        if command.request_id is not None
+    ]
