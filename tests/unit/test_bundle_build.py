@@ -185,6 +185,14 @@ def test_an_impure_or_unequal_function_is_refused(call: str) -> None:
     ]
 
 
+@pytest.mark.parametrize("head", ['x["k"] := 1', 'x["k"] := 1 if input.a', "x.k := 1", 'x["k"][1] := 1'])
+def test_a_constant_key_in_a_head_is_refused(head: str) -> None:
+    """OPA takes it and the VM does not; the message says what both take."""
+    assert problems_of(policy_files(remit_a=f"package remit.a\n\n{head}\n")) == [
+        'remit/a/a.rego:3: the VM compiles no constant key in a head: write `x[key] := ... if key := "k"`'
+    ]
+
+
 def test_own_functions_may_have_any_name() -> None:
     """A function of the policy is called by its name, by an import, or by its whole path."""
     library = "package remit.library\n\nwalk(x) := x\n"

@@ -18,7 +18,7 @@ HEAD = 'deny contains {"rule": "r", "code": "c", "message": "m"} if'
 
 def site(rules: str, *, requires: str = "{}", imports: str = "") -> Bundle:
     """Build a policy with `rules` in the package `custom`; `requires` is what the rule `r` declares."""
-    return a_bundle(custom=f'package custom\n\n{imports}\n\nrequires["r"] := {requires}\n\n{rules}\n')
+    return a_bundle(custom=f'package custom\n\n{imports}\n\nrequires[rule] := {requires} if rule := "r"\n\n{rules}\n')
 
 
 def refusals(rules: str, *, requires: str = "{}", imports: str = "") -> list[str]:
@@ -105,7 +105,7 @@ def test_a_pointer_above_or_below_does_not_declare() -> None:
 
 def test_each_rule_declares_for_itself() -> None:
     """What another rule declares does not count."""
-    rules = f'requires["other"] := {{"/subject/trust": "number"}}\n\n{HEAD} input.subject.trust > 3'
+    rules = f'requires[rule] := {{"/subject/trust": "number"}} if rule := "other"\n\n{HEAD} input.subject.trust > 3'
 
     assert refusals(rules) == undeclared("/subject/trust")
 

@@ -43,7 +43,7 @@ def build_bundle(files: Mapping[str, bytes]) -> Bundle:
     published = {path: content for path, content in files.items() if _is_published(path)}
     modules = _parsed(published)
     data = data_tree(published)
-    problems = [*_misplaced(published, modules), *_forbidden_calls(modules)]
+    problems = [*_misplaced(published, modules), *_constant_keys(modules), *_forbidden_calls(modules)]
     site = SiteRules(modules)
     problems += site.undeclared(_declared(published, modules, data))
     if problems:
@@ -55,6 +55,7 @@ def build_bundle(files: Mapping[str, bytes]) -> Bundle:
         data_json=_with_revision(data, revision),
         entrypoints=frozenset(_entrypoints(published, modules)),
         is_time_dependent=site.is_time_dependent(),
+        site_rules=site.names(),
         site_rules_can_fail=site.can_fail(),
         site_rules_iterate=site.iterates(),
     )
@@ -91,6 +92,14 @@ def _misplaced(files: Mapping[str, bytes], modules: Sequence[Module]) -> Iterato
         folder = tuple(module.path.split("/")[:-1])
         if folder != module.package:
             yield Problem(module.path, 1, f"the package `{'.'.join(module.package)}` belongs in its own folder")
+
+
+def _constant_keys(modules: Sequence[Module]) -> Iterator[Problem]:
+    for module in modules:
+        for rule in module.rules:
+            if rule.key is not None:
+                mended = f'`{rule.name}[key] := ... if key := "{rule.key}"`'
+                yield Problem(module.path, rule.line, f"the VM compiles no constant key in a head: write {mended}")
 
 
 def _forbidden_calls(modules: Sequence[Module]) -> Iterator[Problem]:

@@ -29,6 +29,8 @@ class Bundle:
     entrypoints: frozenset[str]
     is_time_dependent: bool
     """Whether a site rule reads the instant; its decisions are not cached then."""
+    site_rules: frozenset[str]
+    """The names of the rules in the package `custom`."""
     site_rules_can_fail: bool
     """Whether a site rule calls what fails on a value of an unexpected type."""
     site_rules_iterate: bool

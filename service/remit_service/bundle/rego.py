@@ -122,6 +122,8 @@ class Rule:
     name: str
     label: str | None
     """The constant member `rule` of the object it yields, as in `deny contains {"rule": "freeze", ...} if ...`."""
+    key: str | None
+    """The constant in a head such as `requires["freeze"]`, which the VM does not compile."""
     is_function: bool
     line: int
     scan: Scan
@@ -173,13 +175,14 @@ def _rules(nodes: list[Node]) -> Iterator[Rule]:
         kind, body = next(iter(node.items()))
         if kind == "Default":
             name = _unfolded(body["refr"])[0]["value"]
-            yield Rule(name, _label(body["value"]), bool(body["args"]), _line(body), Scan.of(body["value"]))
+            yield Rule(name, _label(body["value"]), None, bool(body["args"]), _line(body), Scan.of(body["value"]))
         else:
             head_kind, head = next(iter(body["head"].items()))
             root, steps = _unfolded(head["refr"])
             value = head.get("key") or (head.get("assign") or {}).get("value") or {}
             read = [head.get("args", []), [step for step in steps if not isinstance(step, str)], value, body["bodies"]]
-            yield Rule(root["value"], _label(value), head_kind == "Func", _line(body), Scan.of(read))
+            key = next((step for step in steps if isinstance(step, str)), None)
+            yield Rule(root["value"], _label(value), key, head_kind == "Func", _line(body), Scan.of(read))
 
 
 def _label(value: Node) -> str | None:

@@ -47,6 +47,10 @@ class SiteRules:
             for place, reference, problem in self._objections(module, rule, requires.get(rule.label, ())):
                 yield Problem(place.path, reference.line, f"the deny rule `{rule.label}` {problem}")
 
+    def names(self) -> frozenset[str]:
+        """Return the names of the rules in the package `custom` itself."""
+        return frozenset(rule.name for module, rule in self._all() if len(module.package) == 1 and not rule.is_function)
+
     def is_time_dependent(self) -> bool:
         """Whether a site rule reads the instant of the request, or may read it."""
         return any(_may_read(reference, INSTANT) for reference in self._input_references())

@@ -11,7 +11,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import itertools
 import threading
 import weakref
@@ -28,8 +27,8 @@ from remit_service.engines.result import revision_of
 if TYPE_CHECKING:
     from remit_service.engines.ports import Document, Input, PolicySource
 
-_SITE_RULES: Final = ("data.custom.deny", "data.custom.obligations", "data.custom.required_approvals")
-"""What decisions read of the site. The VM has evaluated them within its bound, so the interpreter may without one."""
+_SITE_RULES: Final = ("deny", "obligations", "required_approvals")
+"""What decisions read of the site. The VM has evaluated it within its bound, so the interpreter may without one."""
 
 _serials = itertools.count(1)
 _live: Final[set[int]] = set()
@@ -63,7 +62,9 @@ class EmbeddedEngine:
         self._revision = policy.revision
         self._modules = policy.modules
         self._data_json = policy.data_json
-        self._strict_site_rules = policy.site_rules_can_fail
+        self._strict_site_rules = [
+            f"data.custom.{rule}" for rule in _SITE_RULES if policy.site_rules_can_fail and rule in policy.site_rules
+        ]
         self._unbounded = policy.site_rules_iterate
         self._rules = {name: "data." + name.replace("/", ".") for name in policy.entrypoints}
         self._compilations = 0
@@ -119,7 +120,7 @@ class EmbeddedEngine:
                 raise
             value = self._interpreter().run(rule, text)
         if self._strict_site_rules:
-            self._refuse_failing_site_rules(text)
+            self._interpreter().check(self._strict_site_rules, text)
         return _decoded(value)
 
     async def evaluate(self, entrypoint: str, document: Input) -> Document:
@@ -152,12 +153,6 @@ class EmbeddedEngine:
         if interpreter is None:
             interpreter = _thread.interpreters.setdefault(self._serial, Interpreter(self._modules, self._data_json))
         return interpreter
-
-    def _refuse_failing_site_rules(self, text: str) -> None:
-        for rule in _SITE_RULES:
-            # Only a failure matters here; what the rules say has been read by the decision.
-            with contextlib.suppress(ResultUndefined):
-                self._interpreter().run(rule, text)
 
 
 def _decoded(text: str) -> Document:

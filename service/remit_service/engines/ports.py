@@ -86,6 +86,10 @@ class PolicySource(Protocol):
         """The rules annotated with `entrypoint: true`, as `remit/decision/decision`."""
 
     @property
+    def site_rules(self) -> frozenset[str]:
+        """The names of the rules in the package `custom`."""
+
+    @property
     def site_rules_can_fail(self) -> bool:
         """Whether a rule of the site uses an operation that may fail on a value of an unexpected type."""
 

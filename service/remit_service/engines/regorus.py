@@ -18,6 +18,7 @@ What is measured about it, and why these classes are as they are:
 from __future__ import annotations
 
 import json
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final, Self
 
 import regorus as _regorus  # type: ignore[import-untyped]
@@ -25,7 +26,7 @@ import regorus as _regorus  # type: ignore[import-untyped]
 from remit_service.engines.errors import EngineTimeout, PolicyError, ResultUndefined
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
 Modules = list[tuple[str, str]]
 """Pairs of file name and Rego source."""
@@ -104,23 +105,38 @@ class Interpreter:
         self._engine: Any = None
 
     def run(self, rule: str, input_json: str | None = None) -> str:
-        """Return the value of `rule`, or of a whole package, as JSON text.
+        """Return the value of `rule` as JSON text.
 
         Raises:
             PolicyError: a built-in failed, a rule has two values, or the input is no JSON.
             ResultUndefined: the rule has no value.
         """
-        # Copying costs as much as ten evaluations, so a copy is kept for as long as nothing goes wrong in it.
+        with self._borrowed() as engine:
+            engine.set_input_json("{}" if input_json is None else input_json)
+            # A query without value has no `result` at all.
+            rows = json.loads(engine.eval_query_as_json(rule)).get("result")
+        return _defined(json.dumps(rows[0]["expressions"][0]["value"]) if rows else _UNDEFINED, rule)
+
+    def check(self, rules: Iterable[str], input_json: str) -> None:
+        """Evaluate `rules`, which exist, and drop their values.
+
+        Raises:
+            PolicyError: one of them failed.
+        """
+        with self._borrowed() as engine:
+            engine.set_input_json(input_json)
+            for rule in rules:
+                engine.eval_rule_as_json(rule)
+
+    @contextmanager
+    def _borrowed(self) -> Iterator[Any]:
+        """Lend a copy of the engine, and keep it unless something went wrong in it; copying costs ten evaluations."""
         engine, self._engine = self._engine or self._pristine.clone(), None
         try:
-            engine.set_input_json("{}" if input_json is None else input_json)
-            answer = json.loads(engine.eval_query_as_json(rule))
+            yield engine
         except RuntimeError as error:
             raise _translated(error) from None
         self._engine = engine
-        # A query without value has no `result` at all.
-        rows = answer.get("result")
-        return _defined(json.dumps(rows[0]["expressions"][0]["value"]) if rows else _UNDEFINED, rule)
 
 
 def syntax_tree(path: str, source: str) -> dict[str, Any]:
