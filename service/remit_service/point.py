@@ -181,6 +181,10 @@ class DecisionPoint:
         decision = await self._decide(asked, caller, view=view, at=at)
         return await self._recorded(decision, evaluation, caller, {**(labels or {}), "kind": "explain"})
 
+    async def judge(self, evaluation: Evaluation, caller: Caller, *, view: View, at: Instant) -> Decision:
+        """Decide on a given view without recording: one of many questions that make up a recorded one."""
+        return await self._decide(evaluation, caller, view=view, at=at)
+
     async def _decide(
         self, evaluation: Evaluation, caller: Caller, *, view: View | None = None, at: Instant | None = None
     ) -> Decision:
