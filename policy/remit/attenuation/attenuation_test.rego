@@ -74,6 +74,11 @@ test_contains_nothing_where_the_outer_is_not_understood if {
 	attenuation.exceeded({"budget": 5}, parent) == {"budget"}
 }
 
+test_contains_nothing_where_the_outer_covers_nothing if {
+	attenuation.exceeded({"resources": []}, parent) == {"resources"}
+	attenuation.exceeded({"actions": []}, parent) == {"actions"}
+}
+
 test_implies_by_the_same_operator_only if {
 	{pair | some pair in pairs; attenuation.contains_scope({"conditions": [pair[0]]}, {"conditions": [pair[1]]})} == {
 		[{"attribute": "purpose", "in": ["SEO", "TEXT"]}, {"attribute": "purpose", "in": ["SEO"]}],
