@@ -75,7 +75,7 @@ class Served:
         listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
         listener.bind(self.settings.address)
         listener.listen()
-        self.settings = replace(self.settings, listen=f"127.0.0.1:{listener.getsockname()[1]}")
+        self.settings = replace(self.settings, listen=f"{self.settings.address[0]}:{listener.getsockname()[1]}")
         self._thread = threading.Thread(target=self._main, args=(listener, is_up), daemon=True)
         self._thread.start()
         is_up.wait(timeout=60)
@@ -94,20 +94,25 @@ class Served:
         metrics = Metrics()
         self.log = make_log(self.settings, metrics)
         await self.log.start()
-        async with running_point(self.settings, self.log) as self.point:
-            self.app = create_app(self.point, self.settings, self.log, metrics=metrics)
-            config = uvicorn.Config(
-                self.app,
-                log_level="critical", access_log=False, lifespan="off", ws="none", server_header=False,
-            )  # fmt: skip
-            self._server = uvicorn.Server(config)
-            # Signals are for the test runner, and this is not its thread.
-            task = asyncio.create_task(self._server._serve([listener]))
-            # The socket listens already: who connects before the server is up waits a moment.
-            is_up.set()
-            await task
-            await self.app.aclose()
-        await self.log.aclose()
+        try:
+            async with running_point(self.settings, self.log) as self.point:
+                self.app = create_app(self.point, self.settings, self.log, metrics=metrics)
+                await self._answer(listener, is_up)
+                await self.app.aclose()
+        finally:
+            await self.log.aclose()
+            listener.close()
+
+    async def _answer(self, listener: socket.socket, is_up: threading.Event) -> None:
+        config = uvicorn.Config(
+            self.app, log_level="critical", access_log=False, lifespan="off", ws="none", server_header=False
+        )
+        self._server = uvicorn.Server(config)
+        # Signals are for the test runner, and this is not its thread.
+        task = asyncio.create_task(self._server._serve([listener]))
+        # The socket listens already: who connects before the server is up waits a moment.
+        is_up.set()
+        await task
 
     def stop(self) -> None:
         """Stop, and wait until everything is given back."""

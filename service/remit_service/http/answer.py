@@ -1,8 +1,8 @@
 """From a `Decision` to the AuthZEN answer: `decision`, and as much of the `context` as the caller takes and may see.
 
-An enforcement point says how much it takes (`response`): `full` is decision.md section 6, `reasons` is id, outcome and
-reasons, `decision` is the bare boolean that strict interop runners compare as text. Members without a value are left
-out (AuthZEN 1.0: null members SHOULD be omitted).
+An enforcement point says how much it takes (`response`): `full` is decision.md section 6, `reasons` is id, outcome,
+reasons and obligations, `decision` is the bare boolean that strict interop runners compare as text: only what has no
+obligation to perform should be asked that way. Members without a value are left out (AuthZEN 1.0).
 """
 
 from __future__ import annotations
@@ -30,13 +30,14 @@ def render(decision: Decision, caller: Caller, point: Point) -> dict[str, Any]:
         "outcome": decision.outcome,
         "reasons": [render_reason(each) for each in decision.reasons],
     }
+    if shape == "full" or decision.obligations:
+        context["obligations"] = decision.obligations
     if shape == "full":
         _add_rest(context, decision, point)
     return {"decision": decision.executes, "context": context}
 
 
 def _add_rest(context: dict[str, Any], decision: Decision, point: Point) -> None:
-    context["obligations"] = decision.obligations
     context["epochs"] = {name: value for name, value in decision.epochs.items() if value is not None}
     context["revision"] = point.revision_token(decision.revision)
     context["policy_revision"] = decision.policy_revision or point.policy_revision

@@ -75,7 +75,8 @@ def create_app(point: Point, settings: Settings, log: DecisionLog, *, metrics: M
 
 
 def _make_api(service: Service) -> FastAPI:
-    api = FastAPI(title="Remit", openapi_url=None, docs_url=None, redoc_url=None)
+    # Redirects to a path with or without a slash would be built from the Host header.
+    api = FastAPI(title="Remit", openapi_url=None, docs_url=None, redoc_url=None, redirect_slashes=False)
     api.include_router(make_router(service))
 
     @api.get("/openapi.json", include_in_schema=False)
