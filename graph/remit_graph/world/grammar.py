@@ -20,7 +20,7 @@ _KEY: Final = Text("a resource key")
 _SELECTOR: Final = Text("a selector: a resource key in which a segment may be *")
 _NAMES: Final = ListOf(Text("a name"))
 _CONCURRENCY: Final = Text(choices=tuple(Concurrency))
-_ATTRIBUTES: Final = MapOf(Either(Scalar(), ListOf(Text("a string")), tuple))
+_ATTRIBUTES: Final = MapOf(Either(Scalar(), ListOf(Text("a string", may_be_empty=True)), tuple))
 _POSITION: Final = Text("an edge id, or edge_id@version")
 
 _CONDITION: Final = Members(

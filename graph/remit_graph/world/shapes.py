@@ -41,14 +41,15 @@ def _kind(node: Node) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """A string that is not empty; `choices` closes the set."""
+    """A string, not empty unless it may be; `choices` closes the set."""
 
     what: str = "a string"
     choices: tuple[str, ...] = ()
+    may_be_empty: bool = False
 
     def read(self, node: Node, problems: Problems) -> str | None:
         """Return the string."""
-        if isinstance(node.value, str) and node.value and (not self.choices or node.value in self.choices):
+        if isinstance(node.value, str) and (node.value in self.choices if self.choices else self._fits(node.value)):
             return node.value
         wanted = f"one of {', '.join(self.choices)}" if self.choices else self.what
         quote = isinstance(node.value, int) and not self.choices
@@ -59,7 +60,10 @@ class Text:
         """Return a string, perhaps an enumeration."""
         if self.choices:
             return {"enum": list(self.choices)}
-        return {"type": "string", "minLength": 1, "description": self.what}
+        return {"type": "string", "minLength": 0 if self.may_be_empty else 1, "description": self.what}
+
+    def _fits(self, value: str) -> bool:
+        return self.may_be_empty or bool(value)
 
 
 @dataclass(frozen=True, slots=True)
