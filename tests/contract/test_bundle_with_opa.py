@@ -12,6 +12,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 
 from remit_service.bundle.archive import pack
 from remit_service.bundle.build import build_bundle
+from remit_service.bundle.capabilities import opa_capabilities
 from remit_service.bundle.check import check_policy
 from remit_service.bundle.folder import read_folder, shipped_policy
 from remit_service.bundle.opa_cli import OpaProgram
@@ -145,6 +146,17 @@ def test_both_runners_of_policy_tests_say_the_same(program: OpaProgram, tmp_path
 
     assert ours == theirs
     assert len(ours) > 0
+
+
+def test_the_capabilities_file_is_what_the_build_allows(program: OpaProgram) -> None:
+    """Editors and `opa check` read in `policy/capabilities.json` what the build and the strict check enforce."""
+    written = json.loads((shipped_policy() / "capabilities.json").read_text())
+
+    enforced = opa_capabilities(json.loads(run(program, "capabilities", "--current")))
+    names = [[builtin["name"] for builtin in each["builtins"]] for each in (written, enforced)]
+
+    assert names[0] == names[1]
+    assert (written["features"], written["allow_net"]) == (enforced["features"], enforced["allow_net"])
 
 
 def test_the_shipped_policy_passes_the_strict_check(program: OpaProgram) -> None:
