@@ -1,8 +1,8 @@
 # METADATA
 # title: approval
 # description: |
-#   did enough others approve this, as it is now? An approval speaks of authority and intent when it was given and freezes
-#   nothing (S117). Rows of policy data and of the site are added up: the largest quorum counts.
+#   did enough others approve this, as it is now? An approval speaks of authority and intent when it was given and
+#   freezes nothing (S117). Rows of policy data and of the site are added up: the largest quorum counts.
 # scope: package
 package remit.approval
 
@@ -16,7 +16,11 @@ asked if input.action.class in {"write", "reconcile"}
 # METADATA
 # description: what is demanded of this request, each `{rule, quorum, mode}`
 # scope: document
-demanded contains {"rule": rule, "quorum": object.get(row, "quorum", 1), "mode": object.get(row, "mode", "per_call")} if {
+demanded contains {
+	"rule": rule,
+	"quorum": object.get(row, "quorum", 1),
+	"mode": object.get(row, "mode", "per_call"),
+} if {
 	some row in data.remit.config.required_approvals
 	object.get(row, "reversible", input.action.reversible) == input.action.reversible
 	asked

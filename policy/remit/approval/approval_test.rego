@@ -81,14 +81,19 @@ test_demands_of_every_write_where_a_row_narrows_nothing if {
 }
 
 test_accepts_an_approval_of_the_run_where_the_row_says_so if {
-	document := fixture.decide(approved({"mode": "per_run"})) with data.remit.config.required_approvals as [{"mode": "per_run", "actions": ["UPDATE_CANONICAL"]}]
+	document := fixture.decide(approved({"mode": "per_run"})) with data.remit.config.required_approvals as [
+		{"mode": "per_run", "actions": ["UPDATE_CANONICAL"]},
+	]
 
 	document.outcome == "execute"
 }
 
 # S121: self approval and approval out of scope are refused with different codes.
 test_refuses_to_approve_ones_own_request if {
-	approving := array.concat(fixture.replaced("/action/class", "approve"), fixture.replaced("/resource/concurrency", "WRITE_EXCLUSIVE"))
+	approving := array.concat(
+		fixture.replaced("/action/class", "approve"),
+		fixture.replaced("/resource/concurrency", "WRITE_EXCLUSIVE"),
+	)
 	{requester: fixture.decide(array.concat(approving, fixture.added("/request/context/requester", requester))).reasons |
 		some requester in ["instance:seo-agent-7", "instance:content-agent-1"]
 	} == {"instance:seo-agent-7": ["self_approval"], "instance:content-agent-1": []}

@@ -1,8 +1,8 @@
 # METADATA
 # title: attenuation
 # description: |
-#   containment of scopes: does one cover nothing that the other does not? Decided by the two scopes alone, never over the
-#   graph, so that it does not change with it (rules.md 3). Used where delegations are made.
+#   containment of scopes: does one cover nothing that the other does not? Decided by the two scopes alone, never over
+#   the graph, so that it does not change with it (rules.md 3). Used where delegations are made.
 # scope: package
 package remit.attenuation
 

@@ -56,7 +56,8 @@ test_requires_no_trust_to_read_or_elsewhere if {
 }
 
 test_takes_the_highest_trust_that_one_of_the_environments_asks_for if {
-	disputed := fixture.changed(fixture.replaced("/resource/dimensions/environment", {"graph": ["staging"], "context": "production"}))
+	both := {"graph": ["staging"], "context": "production"}
+	disputed := fixture.changed(fixture.replaced("/resource/dimensions/environment", both))
 	found := authority.required_trust with input as disputed
 		with data.remit.config.required_trust as {"write": {"production": 3, "staging": 2}}
 

@@ -1,8 +1,8 @@
 # METADATA
 # title: capability
 # description: |
-#   is the capability that is presented valid, of this request and of the chain, and is one needed? A begun operation is a
-#   capability: it is presented by its coordination id (rules.md 6).
+#   is the capability that is presented valid, of this request and of the chain, and is one needed? A begun operation
+#   is a capability: it is presented by its coordination id (rules.md 6).
 # scope: package
 package remit.capability
 

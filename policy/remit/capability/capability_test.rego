@@ -71,7 +71,10 @@ capabilities := {
 
 # S23: capability and lease are two things; only both together allow an exclusive write.
 test_executes_an_exclusive_write_only_with_capability_and_lease if {
-	exclusive := array.concat(fixture.replaced("/resource/concurrency", "WRITE_EXCLUSIVE"), fixture.replaced("/action/risk", "HIGH"))
+	exclusive := array.concat(
+		fixture.replaced("/resource/concurrency", "WRITE_EXCLUSIVE"),
+		fixture.replaced("/action/risk", "HIGH"),
+	)
 	{note: fixture.decide(array.concat(exclusive, patch)).outcome | some note, patch in {
 		"both": array.concat(with_capability({}), fixture.replaced("/coordination/presented", fixture.held)),
 		"capability": with_capability({}),

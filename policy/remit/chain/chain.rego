@@ -1,9 +1,9 @@
 # METADATA
 # title: chain
 # description: |
-#   the checks that one chain passes or fails as a whole, so that authority of two chains is never added up. Each looks
-#   at a chain and at what is asked, `{action, at, class, context, principal, required_trust, ...}`, never at `input`.
-#   `remit.shortfall` says which of them failed.
+#   the checks that one chain passes or fails as a whole, so that authority of two chains is never added up. Each
+#   looks at a chain and at what is asked, `{action, at, class, context, principal, required_trust, ...}`, never at
+#   `input`. `remit.shortfall` says which of them failed.
 # scope: package
 package remit.chain
 
@@ -189,8 +189,8 @@ trusted(chain, asked) if {
 
 # METADATA
 # description: |
-#   true if every edge of the chain, the end of its root among them, covers the request; so that a child never covers more
-#   than its parent (I11)
+#   true if every edge of the chain, the end of its root among them, covers the request; so that a child never covers
+#   more than its parent (I11)
 # scope: document
 covered(chain, asked) if {
 	every limit in limits(chain) {
@@ -200,8 +200,8 @@ covered(chain, asked) if {
 
 # METADATA
 # description: |
-#   what the edges of a chain limit, each a pair of dimension and limit. Filled in from their parents, scopes repeat each
-#   other, and each limit is here once
+#   what the edges of a chain limit, each a pair of dimension and limit. Filled in from their parents, scopes repeat
+#   each other, and each limit is here once
 # scope: document
 limits(chain) := {["resources", [chain.hops[0].to]]} | {[dimension, limit] |
 	some hop in chain.hops

@@ -1,9 +1,9 @@
 # METADATA
 # title: conflict
 # description: |
-#   may this operation stand beside those that hold leases? Each is compared by the merge policy where both name the same
-#   field of the same resource, and by the matrix on their conflict domains otherwise (data.remit.coordination.md 1, rules.md 8).
-#   A conflict is not a failure: each has a result that says what to do next.
+#   may this operation stand beside those that hold leases? Each is compared by the merge policy where both name the
+#   same field of the same resource, and by the matrix on their conflict domains otherwise (coordination.md
+#   1, rules.md 8). A conflict is not a failure: each has a result that says what to do next.
 # scope: package
 package remit.conflict
 

@@ -49,8 +49,21 @@ test_turns_each_cell_into_its_outcome if {
 # S54: each result of the matrix is an outcome of its own.
 test_has_an_outcome_for_every_result_of_the_matrix if {
 	found := {cell: document.outcome |
-		some cell in ["compatible", "serialize", "wait", "rebase", "merge_required", "hold", "ordered", "review_required", "escalate", "reject"]
-		document := fixture.decide(beside({"domain": "MEDIA", "relation": "affects"})) with data.remit.conflict.matrix as {"CANONICAL": {"MEDIA": cell}}
+		some cell in [
+			"compatible",
+			"serialize",
+			"wait",
+			"rebase",
+			"merge_required",
+			"hold",
+			"ordered",
+			"review_required",
+			"escalate",
+			"reject",
+		]
+		matrix := {"CANONICAL": {"MEDIA": cell}}
+		document := fixture.decide(beside({"domain": "MEDIA", "relation": "affects"}))
+			with data.remit.conflict.matrix as matrix
 	}
 
 	found == {
@@ -70,7 +83,10 @@ test_has_an_outcome_for_every_result_of_the_matrix if {
 test_reports_all_that_is_in_the_way_and_takes_the_strictest if {
 	judged(fixture.replaced("/coordination/overlapping", [
 		fixture.lease,
-		object.union(fixture.lease, {"lease_id": "lease_772", "domain": "URL_REDIRECT", "relation": "affects", "key": "site:example.com"}),
+		object.union(
+			fixture.lease,
+			{"lease_id": "lease_772", "domain": "URL_REDIRECT", "relation": "affects", "key": "site:example.com"},
+		),
 	])) == {
 		"outcome": "review_required",
 		"reasons": ["resource_busy", "resource_coordinated", "conflicting_operation"],
@@ -110,5 +126,7 @@ test_waits_for_everyone_where_nothing_is_concurrent if {
 reading := array.concat(fixture.replaced("/action/class", "read"), fixture.replaced("/coordination/mode", "shared"))
 
 test_lets_reads_pass_everywhere_else if {
-	judged(array.concat(fixture.replaced("/action/class", "read"), beside({}))) == {"outcome": "execute", "reasons": [], "results": []}
+	patch := array.concat(fixture.replaced("/action/class", "read"), beside({}))
+
+	judged(patch) == {"outcome": "execute", "reasons": [], "results": []}
 }

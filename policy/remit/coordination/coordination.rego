@@ -1,9 +1,9 @@
 # METADATA
 # title: coordination
 # description: |
-#   who may act at this moment? What the class of concurrency demands, whether the lease that is presented is current, and
-#   the fence. A lease gives no authority, and authority gives no lease. Whether two operations may stand side by side is
-#   `remit.conflict`'s, whether one may take over `remit.preemption`'s.
+#   who may act at this moment? What the class of concurrency demands, whether the lease that is presented is current,
+#   and the fence. A lease gives no authority, and authority gives no lease. Whether two operations may stand side by
+#   side is `remit.conflict`'s, whether one may take over `remit.preemption`'s.
 # scope: package
 package remit.coordination
 

@@ -161,15 +161,25 @@ sessions := {
 }
 
 test_holds_a_write_to_the_whole_resource_by_any_session if {
-	whole := array.concat(touching([]), fixture.replaced("/coordination/presence", [object.union(session, {"fields": ["title"]})]))
+	whole := array.concat(
+		touching([]),
+		fixture.replaced("/coordination/presence", [object.union(session, {"fields": ["title"]})]),
+	)
 
 	codes(whole) == ["human_presence"]
 }
 
 # S58: only the next of a line, once what it depends on is done.
 test_keeps_the_order_of_a_line if {
-	{note: codes(fixture.replaced("/coordination/sequence", object.union({"line": "migrations", "number": 104, "next": 104, "depends_met": true}, changes))) |
-		some note, changes in {"next": {}, "before its turn": {"next": 103}, "before what it depends on": {"depends_met": false}}
-	} == {"next": [], "before its turn": ["sequence_violated"], "before what it depends on": ["sequence_violated"]}
-	fixture.decide(fixture.replaced("/coordination/sequence", {"line": "migrations", "number": 104, "next": 103, "depends_met": true})).outcome == "ordered"
+	{note: [document.outcome, document.reasons] |
+		some note, changes in turns
+		turn := object.union({"line": "migrations", "number": 104, "next": 104, "depends_met": true}, changes)
+		document := fixture.decide(fixture.replaced("/coordination/sequence", turn))
+	} == {
+		"next": ["execute", []],
+		"before its turn": ["ordered", ["sequence_violated"]],
+		"before what it depends on": ["ordered", ["sequence_violated"]],
+	}
 }
+
+turns := {"next": {}, "before its turn": {"next": 103}, "before what it depends on": {"depends_met": false}}

@@ -2,7 +2,8 @@
 # title: delegation
 # description: |
 #   may this delegation be made? It rests on a ground: a right to hand on, and authority to hand on, both live, both
-#   containing its scope and window, both deeper (model.md 5). A delegate that production may not rely on is not given it.
+#   containing its scope and window, both deeper (model.md 5). A delegate that production may not rely on is not given
+#   it.
 # scope: package
 package remit.delegation
 

@@ -72,7 +72,10 @@ test_judges_a_delegation_by_what_it_rests_on if {
 
 delegations := {
 	"within its ground": {},
-	"within one of two grounds": {"scope": fixture.delegated, "grounds": [object.union(ground, {"authority": object.union(authority, {"scope": {"fields": []}})}), ground]},
+	"within one of two grounds": {
+		"scope": fixture.delegated,
+		"grounds": [object.union(ground, {"authority": object.union(authority, {"scope": {"fields": []}})}), ground],
+	},
 	"without an end, on a right without one": {"valid_until": null, "grounds": [unbound]},
 	"for another": {"speaks": false},
 	"on nothing": {"grounds": []},
@@ -83,7 +86,10 @@ delegations := {
 	"longer": {"valid_until": (fixture.at + fixture.hour) + 1},
 	"without an end": {"valid_until": null},
 	"without an end, on a right that ends": {"valid_until": null, "grounds": [ground]},
-	"earlier": {"valid_from": null, "grounds": [object.union(ground, {"right": object.union(right, {"valid_from": fixture.at - 1})})]},
+	"earlier": {
+		"valid_from": null,
+		"grounds": [object.union(ground, {"right": object.union(right, {"valid_from": fixture.at - 1})})],
+	},
 	"as deep": {"max_depth": 2},
 	"to one that is not trusted": {"trust": 0},
 }

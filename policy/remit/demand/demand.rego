@@ -1,12 +1,10 @@
 # METADATA
 # title: demand
 # description: |
-#   what the rows of policy data are compared with. A row demands something, so doubt matches: a declared risk outside the
-#   scale stands above it, and where graph and request name different environments the rows of both match.
+#   what the rows of policy data are compared with. A row demands something, so doubt matches: a declared risk outside
+#   the scale stands above it, and where graph and request name different environments the rows of both match.
 # scope: package
 package remit.demand
-
-import data.remit.scope
 
 # METADATA
 # description: the environments that graph or request name
@@ -19,15 +17,14 @@ environments contains environment if {
 }
 
 # METADATA
-# description: where the declared risk of the action stands on its scale
-# scope: document
-default risk := 1000000
-
-risk := scope.place("risk", input.action.risk)
-
-# METADATA
 # description: true if the declared risk of the action reaches a level; an unknown level is reached by every risk
 # scope: document
 reaches(level) if not _below(level)
 
-_below(level) if risk < scope.place("risk", level)
+_below(level) if {
+	some low, risk in data.remit.config.scales.risk
+	risk == input.action.risk
+	some high, each in data.remit.config.scales.risk
+	each == level
+	low < high
+}

@@ -24,7 +24,8 @@ levels(risk) := found if {
 reached := {level | some level in ["LOW", "HIGH", "CRITICAL", "BOUNDLESS", null]; demand.reaches(level)}
 
 test_lies_in_the_environments_that_graph_or_request_name if {
-	facts := fixture.changed(fixture.replaced("/resource/dimensions/environment", {"graph": ["staging", "preview"], "context": "production"}))
+	three := {"graph": ["staging", "preview"], "context": "production"}
+	facts := fixture.changed(fixture.replaced("/resource/dimensions/environment", three))
 	found := demand.environments with input as facts
 
 	found == {"staging", "preview", "production"}

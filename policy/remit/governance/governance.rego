@@ -1,8 +1,8 @@
 # METADATA
 # title: governance
 # description: |
-#   a command that changes the graph needs its own law, and authority over `remit:graph` like any other write; the word of
-#   a root principal, and the right to end what one made, need the law alone (rules.md 5)
+#   a command that changes the graph needs its own law, and authority over `remit:graph` like any other write; the
+#   word of a root principal, and the right to end what one made, need the law alone (rules.md 5)
 # scope: package
 package remit.governance
 

@@ -20,7 +20,9 @@ test_i06_writes_no_managed_field_without_a_resolved_owner if {
 
 unresolved := {
 	"no row": [],
-	"no owner": [object.union(fixture.owned("canonical"), {"owner": null, "edge_id": null, "ownership_epoch": null, "owners": []})],
+	"no owner": [
+		object.union(fixture.owned("canonical"), {"owner": null, "edge_id": null, "ownership_epoch": null, "owners": []}),
+	],
 	"a row of another field": [fixture.owned("body")],
 }
 

@@ -1,8 +1,9 @@
 # METADATA
 # title: matrix
 # description: |
-#   the conflict matrix of `data.remit.conflict`: the most specific pair of domains speaks, then the pairs with one parent,
-#   then the parents. A missing cell is a conflict nobody has judged: it escalates. It reads the same both ways round.
+#   the conflict matrix of `data.remit.conflict`: the most specific pair of domains speaks, then the pairs with one
+#   parent, then the parents. A missing cell is a conflict nobody has judged: it escalates. It reads the same both
+#   ways round.
 # scope: package
 package remit.matrix
 
@@ -31,7 +32,8 @@ strictest(among) := known[0] if {
 } else := "escalate"
 
 # METADATA
-# description: what two domains mean for each other; AFFECTS without domains, `*`, conflicts with every write (rules.md 8)
+# description: |
+#   what two domains mean for each other; AFFECTS without domains, `*`, conflicts with every write (rules.md 8)
 # scope: document
 cell(mine, theirs) := "serialize" if {
 	"*" in {mine, theirs}

@@ -21,7 +21,10 @@ test_is_symmetric if {
 }
 
 test_holds_only_results_that_are_known if {
-	{cell | some cells in data.remit.conflict.matrix; some cell in cells} - {result | some result in matrix.strictness} == set()
+	{cell |
+		some cells in data.remit.conflict.matrix
+		some cell in cells
+	} - {result | some result in matrix.strictness} == set()
 }
 
 test_has_parents_that_are_domains_without_parents if {
@@ -91,7 +94,12 @@ extended := {
 	},
 	"matrix": {
 		"ROBOTS": {"CANONICAL": "hold", "INDEXING_CONTROL": "serialize"},
-		"INDEXING_CONTROL": {"CONTENT_BODY": "compatible", "URL_ROUTING": "review_required", "SITEMAP": "reject", "ROBOTS": "serialize"},
+		"INDEXING_CONTROL": {
+			"CONTENT_BODY": "compatible",
+			"URL_ROUTING": "review_required",
+			"SITEMAP": "reject",
+			"ROBOTS": "serialize",
+		},
 	},
 }
 

@@ -1,8 +1,8 @@
 # METADATA
 # title: merge
 # description: |
-#   how one part of this operation stands to one lease of another. Strategy follows from the declared merge policies and the
-#   matrix, never from a guess: a field without policy is refused (S91).
+#   how one part of this operation stands to one lease of another. Strategy follows from the declared merge policies
+#   and the matrix, never from a guess: a field without policy is refused (S91).
 # scope: package
 package remit.merge
 
@@ -113,6 +113,9 @@ _domains_of(declared) := {declared.domain} if {
 	declared.domain != null
 } else := _declared_by_action
 
-_all_domains := {declared.domain | some declared in input.resource.type_fields; declared.domain != null} | _declared_by_action
+_all_domains := {declared.domain |
+	some declared in input.resource.type_fields
+	declared.domain != null
+} | _declared_by_action
 
 _declared_by_action := {domain | some domain in [input.action.domain]; domain != null}

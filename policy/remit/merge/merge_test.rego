@@ -40,7 +40,10 @@ test_follows_the_declared_policy_of_each_field if {
 
 pairs := {
 	"an exclusive field twice": {"fields": ["canonical"], "lease": {}},
-	"a versioned field twice": {"fields": ["meta_description"], "lease": {"fields": ["meta_description"], "domain": "SEO_METADATA"}},
+	"a versioned field twice": {
+		"fields": ["meta_description"],
+		"lease": {"fields": ["meta_description"], "domain": "SEO_METADATA"},
+	},
 	"two versioned fields": {
 		"fields": ["meta_description"],
 		"lease": {"fields": ["featured_image"], "domain": "DATABASE_SCHEMA", "merge": "field_versioned"},
@@ -49,12 +52,29 @@ pairs := {
 		"fields": ["meta_description"],
 		"lease": {"fields": ["canonical"], "domain": "SEO_METADATA"},
 	},
-	"two independent fields of two domains": {"fields": ["canonical"], "lease": {"fields": ["body"], "domain": "CONTENT_BODY"}},
-	"a field beside one that is not independent": {"fields": ["body"], "lease": {"fields": ["slug"], "domain": "URL_ROUTING"}},
-	"a field that is not independent beside another": {"fields": ["slug"], "lease": {"fields": ["body"], "domain": "CONTENT_BODY"}},
+	"two independent fields of two domains": {
+		"fields": ["canonical"],
+		"lease": {"fields": ["body"], "domain": "CONTENT_BODY"},
+	},
+	"a field beside one that is not independent": {
+		"fields": ["body"],
+		"lease": {"fields": ["slug"], "domain": "URL_ROUTING"},
+	},
+	"a field that is not independent beside another": {
+		"fields": ["slug"],
+		"lease": {"fields": ["body"], "domain": "CONTENT_BODY"},
+	},
 	"a field beside the whole resource": {"fields": ["canonical"], "lease": {"fields": [], "domain": "CONTENT_BODY"}},
-	"the whole resource beside a field": {"fields": [], "lease": {"relation": "same"}, "changes": fixture.replaced("/resource/type_fields/slug/domain", null)},
-	"a field without policy, where nothing locks": {"fields": ["canonical"], "lease": {}, "changes": fixture.replaced("/resource/type_fields/canonical/merge", null)},
+	"the whole resource beside a field": {
+		"fields": [],
+		"lease": {"relation": "same"},
+		"changes": fixture.replaced("/resource/type_fields/slug/domain", null),
+	},
+	"a field without policy, where nothing locks": {
+		"fields": ["canonical"],
+		"lease": {},
+		"changes": fixture.replaced("/resource/type_fields/canonical/merge", null),
+	},
 	"a field without policy, where every write locks": {
 		"fields": ["canonical"],
 		"lease": {},
@@ -110,8 +130,16 @@ sets := {
 # Between different resources the matrix alone decides; what an impact names stands for the operation there.
 test_compares_different_resources_by_the_matrix_alone if {
 	results(["canonical"], {"relation": "descendant", "domain": "CONTENT_BODY"}, []) == {"compatible"}
-	results(["canonical"], {"relation": "affects", "domain": "CONTENT_BODY", "request_domains": ["CONTENT_BODY"]}, []) == {"serialize"}
-	results(["canonical"], {"relation": "affects", "domain": "CONTENT_BODY", "request_domains": ["*"]}, []) == {"serialize"}
+	results(
+		["canonical"],
+		{"relation": "affects", "domain": "CONTENT_BODY", "request_domains": ["CONTENT_BODY"]},
+		[],
+	) == {"serialize"}
+	results(
+		["canonical"],
+		{"relation": "affects", "domain": "CONTENT_BODY", "request_domains": ["*"]},
+		[],
+	) == {"serialize"}
 }
 
 # A schema change is rejected beside another, unless it is the next of its line: then it waits for its turn.

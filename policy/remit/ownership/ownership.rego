@@ -1,8 +1,8 @@
 # METADATA
 # title: ownership
 # description: |
-#   who governs the fields that are touched, and does the chain rest on that owner? Asked of writes and reconciliations,
-#   and of the reads that policy data names (rules.md 6). It gives nothing: it can only refuse.
+#   who governs the fields that are touched, and does the chain rest on that owner? Asked of writes and
+#   reconciliations, and of the reads that policy data names (rules.md 6). It gives nothing: it can only refuse.
 # scope: package
 package remit.ownership
 
@@ -24,7 +24,8 @@ default governed := []
 governed := [row | some row in input.resource.ownership; row.managed == true] if asked
 
 # METADATA
-# description: true if the root of a chain rests on the current owner of every governed field; one without is refused below
+# description: |
+#   true if the root of a chain rests on the current owner of every governed field; one without is refused below
 # scope: document
 compatible(root) if {
 	every row in governed {
@@ -57,7 +58,20 @@ reasons contains "ownership_unresolved" if {
 }
 
 # I06: a managed field about which nothing is known is not written.
-reasons contains "ownership_unresolved" if count(_uncharted) > 0
+reasons contains "ownership_unresolved" if {
+	asked
+	some field in input.request.fields
+	input.resource.type_fields[field].managed == true
+	not field in _charted
+}
+
+reasons contains "ownership_unresolved" if {
+	input.request.fields == []
+	asked
+	some field, declared in input.resource.type_fields
+	declared.managed == true
+	not field in _charted
+}
 
 reasons contains "ownership_conflict" if {
 	some row in governed
@@ -78,20 +92,7 @@ reasons contains "stale_ownership_epoch" if {
 	not _as_fresh(input.request.context.ownership_epoch, row)
 }
 
-_uncharted := _touched - {row.field | some row in input.resource.ownership}
-
-_touched contains field if {
-	asked
-	some field in input.request.fields
-	input.resource.type_fields[field].managed == true
-}
-
-_touched contains field if {
-	asked
-	input.request.fields == []
-	some field, declared in input.resource.type_fields
-	declared.managed == true
-}
+_charted := {row.field | some row in input.resource.ownership}
 
 # What holds a lease from before the freeze may finish until the deadline; it may not begin or renew (rules.md 4).
 _finishing if {
@@ -109,8 +110,8 @@ _as_fresh(presented, row) if {
 
 # METADATA
 # description: |
-#   why a root does not rest on the owner of a row. A root seen from afar, of a near miss, may lack what is compared here:
-#   then nothing is held against it
+#   why a root does not rest on the owner of a row. A root seen from afar, of a near miss, may lack what is compared
+#   here: then nothing is held against it
 # scope: document
 objections(root, row) := {code | some code, true in _objection(root, row)} if row.owner != null
 

@@ -31,7 +31,11 @@ facts := {
 	"a transfer has frozen it": rows([object.union(row, {"frozen": true})]),
 	"another owner": rows([object.union(row, {"owner": "controller:git", "edge_id": "own-git"})]),
 	"a later epoch of the same edge": rows([object.union(row, {"ownership_epoch": 10})]),
-	"another owner since": rows([object.union(row, {"owner": "controller:git", "edge_id": "own-git", "ownership_epoch": 10})]),
+	"another owner since": rows([object.union(row, {
+		"owner": "controller:git",
+		"edge_id": "own-git",
+		"ownership_epoch": 10,
+	})]),
 	"a field that nobody manages": array.concat(
 		rows([object.union(row, {"managed": false, "owner": null})]),
 		fixture.replaced("/resource/type_fields/canonical/managed", false),
@@ -68,7 +72,10 @@ test_compares_a_grant_with_the_owners_it_rests_on if {
 
 stamped := {
 	"the current one": [{"edge_id": "own-seo", "ownership_epoch": 9}],
-	"the current one among others": [{"edge_id": "own-body", "ownership_epoch": 2}, {"edge_id": "own-seo", "ownership_epoch": 9}],
+	"the current one among others": [
+		{"edge_id": "own-body", "ownership_epoch": 2},
+		{"edge_id": "own-seo", "ownership_epoch": 9},
+	],
 	"one of before": [{"edge_id": "own-seo", "ownership_epoch": 8}],
 	"another edge": [{"edge_id": "own-body", "ownership_epoch": 9}],
 	"none": [],
@@ -119,7 +126,9 @@ finishing := {
 unowned := rows([object.union(row, {"owner": null, "edge_id": null, "ownership_epoch": null, "owners": []})])
 
 test_is_asked_of_writes_and_of_the_reads_that_policy_names if {
-	{class: codes(array.concat(unowned, fixture.replaced("/action/class", class))) | some class in ["write", "reconcile", "read", "approve"]} == {
+	{class: codes(array.concat(unowned, fixture.replaced("/action/class", class))) |
+		some class in ["write", "reconcile", "read", "approve"]
+	} == {
 		"write": ["ownership_unresolved"],
 		"reconcile": ["ownership_unresolved"],
 		"read": [],
@@ -128,7 +137,8 @@ test_is_asked_of_writes_and_of_the_reads_that_policy_names if {
 }
 
 test_is_asked_of_reads_of_the_types_that_policy_names if {
-	document := fixture.decide(array.concat(unowned, fixture.replaced("/action/class", "read"))) with data.remit.config.ownership_for_reads as ["wp:post"]
+	reading := array.concat(unowned, fixture.replaced("/action/class", "read"))
+	document := fixture.decide(reading) with data.remit.config.ownership_for_reads as ["wp:post"]
 
 	document == fixture.refused("deny", ["ownership_unresolved"])
 }

@@ -2,7 +2,8 @@
 # title: preemption
 # description: |
 #   may this operation take over from those that hold leases? A live MAY_PREEMPT edge covers each holder, the governed
-#   priority is strictly higher than each of theirs, and no cooldown applies (coordination.md 4). Being human is no priority.
+#   priority is strictly higher than each of theirs, and no cooldown applies (coordination.md 4). Being human is no
+#   priority.
 # scope: package
 package remit.preemption
 

@@ -102,7 +102,10 @@ test_takes_the_word_of_the_facts_where_they_hold_no_edges if {
 test_takes_over_from_all_in_the_way_or_from_none if {
 	review := object.union(taken, {"lease_id": "lease_772", "domain": "URL_REDIRECT", "relation": "affects"})
 
-	judged(asking([taken, review])) == ["review_required", ["resource_busy", "resource_coordinated", "conflicting_operation"]]
+	judged(asking([taken, review])) == [
+		"review_required",
+		["resource_busy", "resource_coordinated", "conflicting_operation"],
+	]
 }
 
 test_takes_over_from_nobody_when_the_list_was_cut if {

@@ -35,7 +35,10 @@ test_passes_over_a_chain_that_fails if {
 }
 
 test_rests_on_the_chain_of_the_capability if {
-	determining([fixture.chain, other], capability(["own-seo", "del_882", "del_901"])) == ["own-seo@1", "del_882@1", "del_901@1", "m-7@1"]
+	determining(
+		[fixture.chain, other],
+		capability(["own-seo", "del_882", "del_901"]),
+	) == ["own-seo@1", "del_882@1", "del_901@1", "m-7@1"]
 }
 
 test_rests_on_nothing_when_no_chain_fits if {

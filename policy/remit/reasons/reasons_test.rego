@@ -27,7 +27,9 @@ test_uses_only_values_of_the_closed_sets if {
 		"requester", "delegator", "owner", "operator", "human_reviewer", "wait",
 	}
 	{entry.status | some entry in data.remit.reasons.codes} == {400, 403, 404, 409, 410, 412, 422, 428, 429, 503}
-	{entry.outcome | some entry in data.remit.reasons.codes} - ({outcome | some outcome in decision.order} | {"cell"}) == set()
+	{entry.outcome |
+		some entry in data.remit.reasons.codes
+	} - ({outcome | some outcome in decision.order} | {"cell"}) == set()
 }
 
 # rules.md 7: failed identity, authority, ownership or capability and every fault are deny.

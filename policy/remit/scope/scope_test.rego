@@ -23,7 +23,10 @@ asked := {
 
 whole := object.union(asked, {"fields": []})
 
-troubled := object.union(asked, {"incidents": [{"severity": "SEV2", "kind": "noindex"}, {"severity": "SEV1", "kind": "outage"}]})
+troubled := object.union(
+	asked,
+	{"incidents": [{"severity": "SEV2", "kind": "noindex"}, {"severity": "SEV1", "kind": "outage"}]},
+)
 
 test_covers_exactly_the_scopes_that_name_the_request if {
 	{name | some name, limits in covering; scope.covers(limits, asked)} == object.keys(covering)
@@ -120,8 +123,18 @@ unmet := {
 
 # One incident must meet all conditions that speak of one.
 test_meets_conditions_on_an_incident_only_by_one_that_meets_them_all if {
-	limits := {"conditions": [{"attribute": "incident.severity", "at_least": "SEV1"}, {"attribute": "incident.kind", "equals": "outage"}]}
-	mixed := {"conditions": [{"attribute": "incident.severity", "at_least": "SEV1"}, {"attribute": "incident.kind", "equals": "noindex"}]}
+	limits := {
+		"conditions": [
+			{"attribute": "incident.severity", "at_least": "SEV1"},
+			{"attribute": "incident.kind", "equals": "outage"},
+		],
+	}
+	mixed := {
+		"conditions": [
+			{"attribute": "incident.severity", "at_least": "SEV1"},
+			{"attribute": "incident.kind", "equals": "noindex"},
+		],
+	}
 
 	scope.covers(limits, troubled)
 	not scope.covers(mixed, troubled)
@@ -136,7 +149,9 @@ test_understands_exactly_what_it_knows if {
 understood := {
 	"every dimension": object.union(outside["another key"], {"actions": [], "fields": ["body"], "where": {"site": []}}),
 	"a missing attribute": {"conditions": [{"attribute": "device", "equals": "laptop"}]},
-	"an attribute on the scale": {"conditions": [{"attribute": "risk", "at_most": "LOW"}, {"attribute": "action.risk", "at_least": "HIGH"}]},
+	"an attribute on the scale": {
+		"conditions": [{"attribute": "risk", "at_most": "LOW"}, {"attribute": "action.risk", "at_least": "HIGH"}],
+	},
 }
 
 unknown := {

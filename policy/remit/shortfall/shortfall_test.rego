@@ -62,7 +62,10 @@ test_judges_the_condition_on_risk_by_the_scale if {
 
 near(reason, rank, root) := {
 	"chain_id": "n1",
-	"hops": [root, {"edge_id": "del_882", "version": 1, "edge": "DELEGATES", "from": root.from, "to": "instance:seo-agent-7"}],
+	"hops": [
+		root,
+		{"edge_id": "del_882", "version": 1, "edge": "DELEGATES", "from": root.from, "to": "instance:seo-agent-7"},
+	],
 	"failed_hop": "del_882@1",
 	"reason": reason,
 	"rank": rank,
@@ -97,7 +100,9 @@ nearly := {
 	"a foreign root": [near("delegation_revoked", 1, foreign)],
 	"an old root": [near("delegation_revoked", 1, object.union(foreign, {"ownership_epoch": 8}))],
 	"a foreign root beside the owner's": [near("delegation_revoked", 1, foreign), near("delegation_revoked", 1, own)],
-	"a grant of before": [near("delegation_revoked", 1, object.union(granted, {"rests_on": [{"edge_id": "own-seo", "ownership_epoch": 8}]}))],
+	"a grant of before": [
+		near("delegation_revoked", 1, object.union(granted, {"rests_on": [{"edge_id": "own-seo", "ownership_epoch": 8}]})),
+	],
 	"a grant that rests on nobody": [near("delegation_revoked", 1, object.union(granted, {"rests_on": []}))],
 	"a grant seen from afar": [near("delegation_revoked", 1, granted)],
 }

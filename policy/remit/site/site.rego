@@ -1,8 +1,9 @@
 # METADATA
 # title: site
 # description: |
-#   what the site's own rules, `data.custom`, add to a decision. They can refuse and demand, never permit: nothing of them
-#   is read but the sets below. A rule that says what it reads is not skipped where that is missing: `policy_error`.
+#   what the site's own rules, `data.custom`, add to a decision. They can refuse and demand, never permit: nothing of
+#   them is read but the sets below. A rule that says what it reads is not skipped where that is missing:
+#   `policy_error`.
 # scope: package
 package remit.site
 

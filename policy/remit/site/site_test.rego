@@ -26,7 +26,9 @@ test_never_turns_a_refusal_into_a_permit if {
 }
 
 test_demands_the_approvals_of_the_site if {
-	document := fixture.decide([]) with data.custom.required_approvals as {{"rule": "two", "quorum": 2, "mode": "per_call"}}
+	document := fixture.decide([]) with data.custom.required_approvals as {
+		{"rule": "two", "quorum": 2, "mode": "per_call"},
+	}
 
 	document == object.union(
 		fixture.refused("review_required", ["approval_required"]),
@@ -39,7 +41,10 @@ test_denies_with_an_error_that_names_rule_and_pointer if {
 	{note: found |
 		some note, pointers in reads
 		document := fixture.decide([]) with data.custom.requires as {"score": pointers}
-		found := [document.reasons, [[problem.pointer, problem.expected, problem.found] | some problem in document.policy_errors]]
+		found := [
+			document.reasons,
+			[[problem.pointer, problem.expected, problem.found] | some problem in document.policy_errors],
+		]
 	} == {
 		"what is there": [[], []],
 		"a whole number": [[], []],
@@ -92,7 +97,10 @@ misspoken := {
 	"a denial without its code": object.union(silent, {"deny": {freeze, {"rule": "x", "message": "y"}}}),
 	"an obligation without properties": object.union(silent, {"obligations": {{"id": "a", "type": "b"}}}),
 	"an approval without quorum": object.union(silent, {"required_approvals": {{"rule": "a", "mode": "per_call"}}}),
-	"an approval of another mode": object.union(silent, {"required_approvals": {{"rule": "a", "mode": "once", "quorum": 1}}}),
+	"an approval of another mode": object.union(
+		silent,
+		{"required_approvals": {{"rule": "a", "mode": "once", "quorum": 1}}},
+	),
 }
 
 silent := {"deny": set(), "obligations": set(), "required_approvals": set()}

@@ -1,8 +1,8 @@
 # METADATA
 # title: transfer
 # description: |
-#   may this step of an ownership transfer be taken? The steps follow one another, each from one state; it can be aborted
-#   until authority has moved (coordination.md 6).
+#   may this step of an ownership transfer be taken? The steps follow one another, each from one state; it can be
+#   aborted until authority has moved (coordination.md 6).
 # scope: package
 package remit.transfer
 

@@ -1,9 +1,9 @@
 # METADATA
 # title: version
 # description: |
-#   does the write know the state it changes? `expected_version` is compared for equality with the version an enforcement
-#   point trusted for it has read; without one, the ledger may know it as superseded, and what is left is checked at the
-#   resource (obligation `precondition`). No blind overwrite: I10.
+#   does the write know the state it changes? `expected_version` is compared for equality with the version an
+#   enforcement point trusted for it has read; without one, the ledger may know it as superseded, and what is left is
+#   checked at the resource (obligation `precondition`). No blind overwrite: I10.
 # scope: package
 package remit.version
 
@@ -39,7 +39,7 @@ _read if {
 	input.resource.version != null
 }
 
-# The write protocol reads the version once it holds the coordination right, so it is not asked for before (steps 5 and 6).
+# The write protocol reads the version once it holds the coordination right (steps 5 and 6): not asked for before.
 _read_later if input.coordination.phase == "begin"
 
 _read_later if {

@@ -7,7 +7,10 @@ import data.remit.fixture_test as fixture
 
 codes(patch) := fixture.decide(patch).reasons
 
-unread := array.concat(fixture.replaced("/resource/version", null), fixture.replaced("/resource/version_trusted", false))
+unread := array.concat(
+	fixture.replaced("/resource/version", null),
+	fixture.replaced("/resource/version_trusted", false),
+)
 
 test_compares_what_was_expected_with_what_was_read if {
 	{note: codes(patch) | some note, patch in versions} == {
@@ -47,7 +50,8 @@ test_rebases_when_the_state_moved if {
 # What could not be compared here is compared at the resource, atomically.
 test_demands_the_precondition_of_every_permit_that_names_a_version if {
 	fixture.decide(unread).obligations == [fixture.precondition, fixture.restrict_fields]
-	fixture.decide(array.concat(versions["not named"], fixture.replaced("/resource/concurrency", "APPEND_ONLY"))).obligations == [fixture.restrict_fields]
+	appended := array.concat(versions["not named"], fixture.replaced("/resource/concurrency", "APPEND_ONLY"))
+	fixture.decide(appended).obligations == [fixture.restrict_fields]
 }
 
 test_is_not_asked_of_reads if {
