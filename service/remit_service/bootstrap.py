@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from remit_graph.errors import LedgerUnavailable
-from remit_service.bundle.build import build_bundle
-from remit_service.bundle.folder import read_folder, shipped_policy
+from remit_service.bundle.load import load_bundle as load_policy
 from remit_service.clock import Clock, SystemClock
 from remit_service.engines.opa import OpaEngine
 from remit_service.engines.standby import StandbyEngine
@@ -39,7 +38,7 @@ def load_bundle(settings: Settings) -> Bundle:
     Raises:
         BundleRefused: with every problem.
     """
-    return build_bundle(read_folder(settings.policy_dir or shipped_policy()))
+    return load_policy(settings.policy_dir)
 
 
 @asynccontextmanager

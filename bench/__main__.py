@@ -1,0 +1,60 @@
+"""`python -m bench [--json] [--only NAME] [--quick]`."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from typing import TYPE_CHECKING
+
+from bench import http, inprocess
+from bench.report import Row, document, remember, table
+from bench.world import NOW, base, chain, view_of
+from remit_service.decision.decide import prepare
+from remit_service.decision.request import parse_evaluation
+from remit_service.point import NO_COORDINATION
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+def policy_input() -> bytes:
+    """Return the policy input of the three-hop question, for OPA."""
+    prepared = prepare(
+        parse_evaluation(inprocess.BODY), inprocess.CALLER, view_of(base(), chain(2)), NOW,
+        rules=inprocess.shipped(), coordination=NO_COORDINATION,
+    )  # fmt: skip
+    return prepared.encoded
+
+
+def cases(*, quick: bool) -> dict[str, Callable[[], list[Row]]]:
+    """Return the cases by name."""
+    count, seconds, edges = (200, 0.5, 2_000) if quick else (5_000, 5.0, 200_000)
+    return {
+        "inprocess": lambda: inprocess.three_hops(count),
+        "shapes": lambda: inprocess.shapes(count // 4),
+        "large": lambda: inprocess.large(edges, count),
+        "http": lambda: http.remit(seconds),
+        "opa": lambda: http.opa(seconds, policy_input()),
+    }
+
+
+def main() -> None:
+    """Run what was asked for and print it."""
+    parser = argparse.ArgumentParser(prog="./run bench", description="measure; prints a table")
+    parser.add_argument("--json", action="store_true", help="print one JSON document instead")
+    parser.add_argument("--only", action="append", metavar="NAME", help="run this case; may be given again")
+    parser.add_argument("--quick", action="store_true", help="small and short, to see that it runs")
+    options = parser.parse_args()
+    known = cases(quick=options.quick)
+    names = options.only or list(known)
+    for name in names:
+        if name not in known:
+            parser.error(f"there is no case `{name}`; known are {', '.join(known)}")
+    rows = [row for name in names for row in known[name]()]
+    print(json.dumps(document(rows), indent=2) if options.json else table(rows))
+    if not options.quick and not options.only:
+        remember(rows)
+
+
+if __name__ == "__main__":
+    main()
