@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -29,10 +31,12 @@ from remit_graph.world import (
 )
 from remit_graph.world.graph import WorldGraph, cycles
 from tests.support.any_world import any_world
+from tests.support.worlds import WORLDS
 
 if TYPE_CHECKING:
     from remit_graph.world import World
 
+_EXAMPLE = (WORLDS / "example.yaml").read_text()
 _segments = st.lists(st.sampled_from(["a", "b", "*"]), min_size=1, max_size=3).map(":".join)
 
 
@@ -118,6 +122,28 @@ def test_no_text_makes_loading_fail_otherwise(text: str) -> None:
     except WorldRefused:
         return
     assert load_world(dump_world(loaded)) == loaded
+
+
+_tokens = st.one_of(
+    st.sampled_from(
+        ["[]", "{}", "7", "true", '""', "null", "role:a", '"post:1"', "[[]]", "{a: b}", "*", "1.5", "remit:graph"]
+    ),
+    st.text(st.characters(codec="utf-8"), max_size=5),
+)
+
+
+@given(st.data())
+@settings(max_examples=150)
+def test_no_small_change_of_a_world_file_makes_loading_fail_otherwise(data: st.DataObject) -> None:
+    """A world with a word replaced or a line taken out is a world or a refusal, never a traceback."""
+    words = re.split(r"(\s+|[\[\]{},])", _EXAMPLE)
+    place = data.draw(st.integers(0, len(words) - 1))
+    words[place] = data.draw(_tokens)
+    lines = "".join(words).split("\n")
+    del lines[data.draw(st.integers(0, len(lines) - 1))]
+
+    with contextlib.suppress(WorldRefused):
+        load_world("\n".join(lines))
 
 
 @given(st.lists(_segments, max_size=6), _segments)

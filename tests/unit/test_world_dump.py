@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import jsonschema_rs
 import pytest
 import yaml
 
-from remit_graph.world import Epochs, diff_worlds, dump_world, load_world, load_world_file, summary, world_schema
+from remit_graph.world import (
+    Epochs,
+    diff_worlds,
+    dump_world,
+    load_world,
+    load_world_file,
+    schema,
+    summary,
+    world_schema,
+)
 from remit_graph.world.flow import flow
 from tests.support.worlds import WORLDS, world
 
@@ -175,13 +185,19 @@ def test_differences_are_listed_for_people_and_programs() -> None:
     assert summary(differences) == "none to add, 2 to change, 2 to remove"
 
 
+def test_the_published_schema_is_that_of_the_grammar() -> None:
+    """The file that editors read is written from the grammar that the loader reads by."""
+    published = Path(schema.__file__).with_name("world.schema.json")
+
+    assert published.read_text() == schema.schema_text()
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_the_published_schema_accepts_every_world(name: str) -> None:
     """Editors find no fault in what the loader accepts."""
-    schema = world_schema()
     document = yaml.load((WORLDS / f"{name}.yaml").read_text(), Loader=_strings_for_times())  # noqa: S506 - a safe loader
 
-    assert list(jsonschema_rs.validator_for(schema).iter_errors(document)) == []
+    assert list(jsonschema_rs.validator_for(world_schema()).iter_errors(document)) == []
 
 
 @pytest.mark.parametrize(

@@ -189,6 +189,7 @@ def test_scale_values_are_not_checked_where_scales_are_not_known() -> None:
         ('  one: {key: "a:{id}"}\n  two: {key: "a:{name}"}\n', 3),
         ('  one: {key: "a:{path}"}\n  two: {key: "a:{x}:{y}"}\n', 3),
         ('  "remit:graph": {key: "x:{id}"}\n', 2),
+        ('  one: {key: "remit:graph"}\n', 2),
         ('  one: {key: "{id}"}\n', 2),
         ('  one: {key: "a:{path}:b"}\n', 2),
         ('  one: {key: "a:{id}:{id}"}\n', 2),
@@ -198,6 +199,22 @@ def test_scale_values_are_not_checked_where_scales_are_not_known() -> None:
 def test_types_that_tie_or_are_malformed_are_refused(types: str, line: int) -> None:
     """A key belongs to one type, and templates say which."""
     assert [each.line - 1 for each in problems_of(f"realm: a\nresource_types:\n{types}")] == [line]
+
+
+def test_faulty_types_do_not_tie_with_each_other() -> None:
+    """What cannot be read is reported as that, and not as something else too."""
+    text = "realm: a\nresource_types:\n  one: {}\n  two: {stored: 1}\n"
+
+    assert [(each.line, each.message) for each in problems_of(text)] == [
+        (3, "a resource type needs `key`"),
+        (4, "the number `1` is neither true nor false"),
+        (4, "a resource type needs `key`"),
+    ]
+
+
+def test_a_faulty_effect_is_reported_once() -> None:
+    """A section that is read in two steps names its faults once."""
+    assert messages('keys:\n  affects:\n    - {from: "site:a", to: "post:1"}\n') == ["an effect needs `count`"]
 
 
 def test_a_more_literal_template_is_no_tie() -> None:

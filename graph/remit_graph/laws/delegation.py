@@ -27,7 +27,7 @@ from remit_graph.model.instant import format_instant
 from remit_graph.model.key import contains
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from remit_graph.laws.ground import Ground
     from remit_graph.model.condition import Scales
@@ -60,7 +60,7 @@ class Bounds:
 
     max_depth: int
     scales: Scales
-    actions: dict[str, Action]
+    actions: Mapping[str, Action]
 
 
 def check_delegation(delegation: Edge, grounds: Iterable[Ground], bounds: Bounds) -> Judgement:

@@ -75,7 +75,7 @@ def _delegations(world: World, vocabulary: Vocabulary) -> Iterator[Finding]:
     delegations = [each for each in world.edges.values() if each.edge is EdgeType.DELEGATES]
     graph = WorldGraph(each for each in world.edges.values() if each.edge is not EdgeType.DELEGATES)
     bounds = Bounds(
-        max_depth=world.realm.max_delegation_depth, scales=vocabulary.scales or {}, actions=dict(vocabulary.actions)
+        max_depth=world.realm.max_delegation_depth, scales=vocabulary.scales or {}, actions=vocabulary.actions
     )
     result = resolve(delegations, graph, bounds, lambda edge: edge.under)
     for edge_id, refusals in result.refused.items():

@@ -94,8 +94,10 @@ def _differences(noun: str, before: Mapping[str, Any], after: Mapping[str, Any])
         old, new = before.get(name), after.get(name)
         if old is new or old == new:
             continue
-        kind: Kind = "added" if old is None else "removed" if new is None else "changed"
-        yield Difference(noun=noun, id=name, kind=kind, before=_record(noun, name, old), after=_record(noun, name, new))
+        was, will = _record(noun, name, old), _record(noun, name, new)
+        if was != will:  # Equal records differ in bookkeeping alone: the revision an edge began at.
+            kind: Kind = "added" if was is None else "removed" if will is None else "changed"
+            yield Difference(noun=noun, id=name, kind=kind, before=was, after=will)
 
 
 def _tables(world: World) -> dict[str, Mapping[str, Any]]:

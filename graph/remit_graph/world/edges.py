@@ -101,7 +101,8 @@ def _effects(root: Node, problems: Problems) -> Iterator[Draft]:
     item = shape.members["affects"]
     if isinstance(item, ListOf):
         for each in node.items:
-            record = item.item.read(each, problems)
+            # What does not fit was reported with the section.
+            record = item.item.read(each, Problems(problems.file))
             if record is not None:
                 yield from _draft(record, EdgeType.AFFECTS, each, problems)
 
@@ -115,7 +116,7 @@ def _short_forms(root: Node, problems: Problems) -> Iterator[Draft]:
             if from_ is None or targets is None or not isinstance(from_.value, str):
                 continue
             for each in targets.items:
-                silent = Problems(problems.file)  # what does not fit was reported with the entry itself
+                silent = Problems(problems.file)  # What does not fit was reported with the entry itself.
                 link = links.read(each, silent)
                 if link is not None and not len(silent):
                     record = {"to": link} if isinstance(link, str) else link

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final
 from remit_graph.errors import ModelError
 from remit_graph.laws.delegation import Bounds
 from remit_graph.laws.vocabulary import Vocabulary
+from remit_graph.model.builtin import BUILTIN_TYPES
 from remit_graph.model.edge import Edge, EdgeType
 from remit_graph.model.key import WILDCARD
 from remit_graph.model.template import Template, parse_template
@@ -91,7 +92,7 @@ def _judge_edges(drafts: list[Draft], vocabulary: Vocabulary, nodes: Nodes, prob
         draft.edge = with_foundation(draft, graph)
     delegations = [each.edge for each in by_id.values() if each.edge.edge is EdgeType.DELEGATES]
     bounds = Bounds(
-        max_depth=nodes.realm.max_delegation_depth, scales=vocabulary.scales or {}, actions=dict(vocabulary.actions)
+        max_depth=nodes.realm.max_delegation_depth, scales=vocabulary.scales or {}, actions=vocabulary.actions
     )
     result = resolve(delegations, graph, bounds, lambda edge: by_id[edge.edge_id].edge.under)
     for edge_id, refusals in result.refused.items():
@@ -178,7 +179,7 @@ def _vocabulary(
 
 
 def _without_ties(nodes: Nodes, problems: Problems) -> dict[str, ResourceType]:
-    kept: dict[str, ResourceType] = {}
+    kept: dict[str, ResourceType] = dict(BUILTIN_TYPES)
     for name, each in nodes.types.items():
         rival = next((other for other in kept.values() if other.key.ties_with(each.key)), None)
         if rival is None:
@@ -188,7 +189,7 @@ def _without_ties(nodes: Nodes, problems: Problems) -> dict[str, ResourceType]:
                 nodes.line("resource_types", name),
                 f"resource types `{rival.name}` and `{name}` tie: `{each.key.text}`, `{rival.key.text}`",
             )
-    return kept
+    return {name: each for name, each in kept.items() if name not in BUILTIN_TYPES}
 
 
 def _judge_nodes(nodes: Nodes, vocabulary: Vocabulary, root: Node, problems: Problems) -> None:

@@ -171,11 +171,11 @@ def _type(name: str, record: Record) -> ResourceType:
 def _bare_type(name: str, node: Node) -> ResourceType:
     """Return as much of a faulty type as edges refer to: its keys and the names of its fields."""
     template = node.mapping.get("key")
-    text = template.value if template is not None and isinstance(template.value, str) else f"{GRAPH_KEY}:faulty"
+    text = template.value if template is not None and isinstance(template.value, str) else ""
     try:
         key = parse_template(text)
     except ModelError:
-        key = parse_template(f"{GRAPH_KEY}:faulty")
+        key = parse_template(f"{GRAPH_KEY}:faulty:{node.line}")
     fields = node.mapping.get("fields")
     names = fields.mapping if fields is not None else {}
     return ResourceType(name=name, key=key, fields={each: FieldSpec() for each in names})

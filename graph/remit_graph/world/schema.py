@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any, Final
 
 from remit_graph.world.grammar import SECTIONS
@@ -23,3 +24,8 @@ def world_schema() -> dict[str, Any]:
         "required": ["realm"],
         "additionalProperties": False,
     }
+
+
+def schema_text() -> str:
+    """Return the schema as the text of the published file, `world.schema.json` beside this module."""
+    return json.dumps(world_schema(), indent=1, ensure_ascii=False) + "\n"
