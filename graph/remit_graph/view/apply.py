@@ -17,6 +17,8 @@ from remit_graph.model.principal import parse_principal
 from remit_graph.model.realm import parse_enforcement_point, parse_realm
 from remit_graph.model.registry import Registry
 from remit_graph.model.resource_type import parse_action, parse_resource_type
+from remit_graph.view.coordination.handlers import HANDLERS as COORDINATION
+from remit_graph.view.coordination.handlers import structure_moved
 from remit_graph.view.journal import Journal
 from remit_graph.view.state import Resource, View
 
@@ -25,8 +27,8 @@ Handler = Callable[[View, Body, Journal, int, Instant], None]
 
 RECORD_NOUNS: Final = frozenset(
     {
-        "api_key", "approval", "capability", "conflict", "incident", "lease", "notice", "operation", "presence",
-        "receipt", "sequence", "transfer", "waiter", "work_set",
+        "api_key", "approval", "capability", "conflict", "incident", "lease", "notice", "observation", "operation",
+        "presence", "receipt", "sequence", "transfer", "waiter", "work_set",
     }
 )  # fmt: skip
 """Nouns whose changes are `<noun>.put` with an `id`, and `<noun>.end`."""
@@ -180,6 +182,8 @@ def link_edge(view: View, edge: Edge, journal: Journal) -> None:
         journal.put(journal.bucket(view.into[edge.edge], edge.to), edge.edge_id, edge)
     if edge.under is not None:
         journal.put(journal.bucket(view.under, edge.under), edge.edge_id, None)
+    if edge.edge is EdgeType.PART_OF:
+        structure_moved(view, edge.from_, journal)
 
 
 def unlink_edge(view: View, edge: Edge, journal: Journal) -> None:
@@ -197,6 +201,8 @@ def unlink_edge(view: View, edge: Edge, journal: Journal) -> None:
         _drop_from(view.into[edge.edge], edge.to, edge.edge_id, journal)
     if edge.under is not None:
         _drop_from(view.under, edge.under, edge.edge_id, journal)
+    if edge.edge is EdgeType.PART_OF:
+        structure_moved(view, edge.from_, journal)
 
 
 def _drop_from(table: dict[str, Any], key: str, item: str, journal: Journal) -> None:
@@ -261,4 +267,5 @@ _HANDLERS: Final[dict[str, Handler]] = {
     "anchor": _anchor,
     **{f"{noun}.put": _put_record(noun) for noun in RECORD_NOUNS},
     **{f"{noun}.end": _end_record(noun) for noun in RECORD_NOUNS},
+    **COORDINATION,
 }

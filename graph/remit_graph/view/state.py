@@ -16,6 +16,7 @@ from remit_graph.model.edge import Edge, EdgeType
 from remit_graph.model.instant import SECOND, Instant
 from remit_graph.model.realm import EnforcementPoint, Realm
 from remit_graph.model.registry import Registry
+from remit_graph.view.coordination.tables import Coordination
 from remit_graph.view.selectors import SelectorIndex
 
 if TYPE_CHECKING:
@@ -53,6 +54,7 @@ class View:
         under: Position of a right or delegation to the delegations made under it.
         grounds: What `ground` keeps of keys until the structure changes; no part of the state.
         records: Everything else (leases, capabilities, receipts …) by noun and id.
+        coordination: How records of coordination are found, and what outlives them.
     """
 
     def __init__(self) -> None:
@@ -66,6 +68,7 @@ class View:
             "authority_epoch": 0,
             "floor_read": 0,
             "floor_write": 0,
+            "incarnation": 1,
             "realm": Realm(name="empty"),
             "registry": Registry(dict(BUILTIN_TYPES), {}),
         }
@@ -90,6 +93,7 @@ class View:
         self.selectors = SelectorIndex()
         self.grounds: dict[str, object] = {}
         self.records: dict[str, dict[str, Mapping[str, Any]]] = {}
+        self.coordination = Coordination(self.records)
 
     @property
     def revision(self) -> int:
@@ -130,6 +134,11 @@ class View:
     def authority_epoch(self) -> int:
         """Grows with a high-risk governance change."""
         return self.scalars["authority_epoch"]  # type: ignore[no-any-return]
+
+    @property
+    def incarnation(self) -> int:
+        """Of the store, as the ledger was last told; one more after each restore (rules.md 2)."""
+        return self.scalars["incarnation"]  # type: ignore[no-any-return]
 
     def floor(self, *, writes: bool) -> int:
         """Return the minimum authority epoch of edges for this class of action."""
