@@ -41,7 +41,7 @@ _segments = st.lists(st.sampled_from(["a", "b", "*"]), min_size=1, max_size=3).m
 
 
 @given(any_world())
-@settings(max_examples=40)
+@settings(max_examples=25)
 def test_a_dump_loads_back_to_an_equal_world(world: World) -> None:
     """`load(dump(w)) == w`, and the bytes are stable."""
     text = dump_world(world)
@@ -52,14 +52,14 @@ def test_a_dump_loads_back_to_an_equal_world(world: World) -> None:
 
 
 @given(any_world())
-@settings(max_examples=30)
+@settings(max_examples=15)
 def test_a_world_in_which_the_laws_hold_has_no_findings(world: World) -> None:
     """The check and the loader are of one mind."""
     assert check_world(world) == ()
 
 
 @given(any_world())
-@settings(max_examples=30)
+@settings(max_examples=15)
 def test_a_world_applied_to_itself_changes_nothing(world: World) -> None:
     """Equal worlds have no difference, and a plan for them no change."""
     plan = plan_world(world, world)
@@ -68,7 +68,7 @@ def test_a_world_applied_to_itself_changes_nothing(world: World) -> None:
 
 
 @given(any_world(), any_world())
-@settings(max_examples=40)
+@settings(max_examples=25)
 def test_applying_a_plan_makes_its_result(before: World, after: World) -> None:
     """The changes of a plan turn a view of the one world into a view of the other, and then nothing is left to do."""
     plan = plan_world(before, after)
@@ -90,7 +90,7 @@ def test_applying_a_plan_makes_its_result(before: World, after: World) -> None:
 
 
 @given(any_world(), any_world())
-@settings(max_examples=30)
+@settings(max_examples=15)
 def test_differences_say_all_and_only_what_differs(one: World, other: World) -> None:
     """There is a difference exactly where worlds differ, and the way back mirrors it."""
     forth, back = diff_worlds(one, other), diff_worlds(other, one)
@@ -102,7 +102,7 @@ def test_differences_say_all_and_only_what_differs(one: World, other: World) -> 
 
 
 @given(any_world())
-@settings(max_examples=30)
+@settings(max_examples=15)
 def test_no_edge_changes_a_version_it_had(world: World) -> None:
     """A version, once begun, never says something else: amendments have versions of their own."""
     amended = replace(world, edges={name: _amended(edge) for name, edge in world.edges.items()})
@@ -133,7 +133,7 @@ _tokens = st.one_of(
 
 
 @given(st.data())
-@settings(max_examples=150)
+@settings(max_examples=100)
 def test_no_small_change_of_a_world_file_makes_loading_fail_otherwise(data: st.DataObject) -> None:
     """A world with a word replaced or a line taken out is a world or a refusal, never a traceback."""
     words = re.split(r"(\s+|[\[\]{},])", _EXAMPLE)

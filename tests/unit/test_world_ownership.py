@@ -217,6 +217,7 @@ grants:
   - {edge_id: g1, edge: MAY_WRITE, from: "role:editor", to: "post:*"}
   - {edge_id: g2, edge: MAY_WRITE, from: "role:editor", to: "post:1", scope: {fields: [canonical]}}
   - {edge_id: g3, edge: MAY_WRITE, from: "role:editor", to: "post:2", scope: {fields: [canonical]}}
+  - {edge_id: g5, edge: MAY_WRITE, from: "role:editor", to: "site:a"}
   - {edge_id: g4, edge: MAY_WRITE, from: "role:editor", to: "post:1", rests_on: [{edge_id: old, ownership_epoch: 1}]}
 """
     edges = world(tail).edges
@@ -224,4 +225,5 @@ grants:
     assert edges["g1"].rests_on == (("own-body", 3), ("own-part", 1))
     assert edges["g2"].rests_on == (("own-part", 1),)
     assert edges["g3"].rests_on == ()
+    assert edges["g5"].rests_on == (("own-body", 3), ("own-part", 1))
     assert edges["g4"].rests_on == (("old", 1),)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from remit_graph.laws.owns import owns_overlap
 from remit_graph.laws.selectors import Selectors
 from remit_graph.model.edge import MEMBERSHIPS, ROOT_GRANTS, Edge, EdgeType
-from remit_graph.model.key import prefixes
+from remit_graph.model.key import contains, prefixes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -27,14 +27,20 @@ class WorldGraph:
         self._rights: dict[tuple[str, str], list[Edge]] = defaultdict(list)
         self._roots: dict[str, list[Edge]] = defaultdict(list)
         self._parts: dict[str, list[str]] = defaultdict(list)
-        self._part_keys: Selectors[str] = Selectors()
         self._held: dict[str, list[Edge]] = defaultdict(list)
         self._by_id: dict[str, Edge] = {}
         self._owners_over: dict[str, tuple[Edge, ...]] = {}
         for edge in edges:
             self._enter(edge)
+        self._wholes = self._index_parts()
+
+    def _index_parts(self) -> Selectors[tuple[str, str]]:
+        """Index every part under itself and under all that it is part of, as (whole, part)."""
+        wholes: Selectors[tuple[str, str]] = Selectors()
         for key in self._parts:
-            self._part_keys.add(key, key)
+            for above in self.ancestors(key):
+                wholes.add(above, (above, key))
+        return wholes
 
     def _enter(self, edge: Edge) -> None:
         self._by_id[edge.edge_id] = edge
@@ -99,14 +105,23 @@ class WorldGraph:
         ]
 
     def owners_over(self, selector: str) -> tuple[Edge, ...]:
-        """Return the OWNS edges over what a selector covers: by segments, and over PART_OF of declared resources."""
+        """Return the OWNS edges over what a selector covers: by segments, and over PART_OF of declared resources.
+
+        A selector covers the parts of what it covers, and their owners are those of all that they are part of.
+        """
         if selector not in self._owners_over:
             found = {each.edge_id: each for each in self.owns.overlapping(selector)}
-            for key in self._part_keys.overlapping(selector):
-                for above in self.ancestors(key):
+            for part in self._parts_of(selector):
+                found.update((each.edge_id, each) for each in self.owns.overlapping(part))
+                for above in self.ancestors(part):
                     found.update((each.edge_id, each) for each in self.owns.containing(above))
             self._owners_over[selector] = tuple(found[each] for each in sorted(found))
         return self._owners_over[selector]
+
+    def _parts_of(self, selector: str) -> list[str]:
+        """Return the declared parts that a selector covers, and those that it lies inside of."""
+        near = self._wholes.overlapping(selector)
+        return sorted({part for whole, part in near if contains(selector, whole) or contains(part, selector)})
 
     def ancestors(self, key: str) -> tuple[str, ...]:
         """Return the key, its prefixes, and all they are PART_OF, transitively; itself first."""
