@@ -87,10 +87,12 @@ class Scope:
 
         Order: `condition_unknown` for what is not understood, `scope_not_covered`, then the conditions.
         """
-        if self.unknown or not all(target.declares(name) for name, _ in self.where):
+        if self.unknown or (self.where and not all(target.declares(name) for name, _ in self.where)):
             return "condition_unknown"
-        if not self._names_cover(target) or not self._where_covers(target):
+        if not self._names_cover(target) or (self.where and not self._where_covers(target)):
             return "scope_not_covered"
+        if not self.conditions:
+            return None
         truths = [condition.truth(target.attribute, scales) for condition in self.conditions]
         if Truth.UNKNOWN in truths:
             return "condition_unknown"

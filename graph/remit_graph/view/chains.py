@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Final
 from remit_graph.model.edge import MEMBERSHIPS, Edge, EdgeType
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from remit_graph.view.state import View
 
@@ -70,7 +70,7 @@ class Found:
     depth_bound_hit: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class Rules:
     """Which edges one search may use.
 
@@ -85,21 +85,23 @@ class Rules:
     """
 
     usable: Callable[[Edge, int], bool]
-    roots: Callable[[str, int], Iterator[Edge]]
-    incoming: Callable[[str], Iterator[Edge]]
-    memberships: Callable[[str, bool], Iterator[Edge]]
+    roots: Callable[[str, int], Iterable[Edge]]
+    incoming: Callable[[str], Iterable[Edge]]
+    memberships: Callable[[str, bool], Iterable[Edge]]
     max_depth: int
     max_edges: int
     limit: int = MAX_CANDIDATES
 
 
-def current_memberships(view: View) -> Callable[[str, bool], Iterator[Edge]]:
+def current_memberships(view: View) -> Callable[[str, bool], Iterable[Edge]]:
     """Return the memberships a search steps over: ACTS_AS always, MEMBER_OF only below every delegation."""
+    acts_as, member_of = view.out[EdgeType.ACTS_AS], view.out[EdgeType.MEMBER_OF]
 
-    def memberships(principal: str, free: bool) -> Iterator[Edge]:  # noqa: FBT001 - a callback's only flag
-        yield from view.outgoing(EdgeType.ACTS_AS, principal)
-        if free:
-            yield from view.outgoing(EdgeType.MEMBER_OF, principal)
+    def memberships(principal: str, free: bool) -> Iterable[Edge]:  # noqa: FBT001 - a callback's only flag
+        found = tuple(acts_as[principal].values()) if principal in acts_as else ()
+        if free and principal in member_of:
+            return (*found, *member_of[principal].values())
+        return found
 
     return memberships
 
@@ -160,12 +162,14 @@ def _steps(state: State, rules: Rules, found: Found) -> Iterator[tuple[Edge, Sta
 
 
 def _forward(subject: str, rules: Rules, backward: _Backward, found: Found) -> None:
+    roots = [(root, state) for state in backward.distance for root in rules.roots(state[0], state[1])]
+    if len(roots) == 1 and (only := _only_way(subject, *roots[0], backward)):
+        found.chains.append(Chain(only))
+        return
     heap: list[tuple[int, tuple[str, ...], int, tuple[Edge, ...], State]] = []
-    order = 0
-    for state, distance in backward.distance.items():
-        for root in rules.roots(state[0], state[1]):
-            order += 1
-            heapq.heappush(heap, (distance + 1, (root.position,), order, (root,), state))
+    for order, (root, state) in enumerate(roots):
+        heapq.heappush(heap, (backward.distance[state] + 1, (root.position,), order, (root,), state))
+    order = len(roots)
     expansions = 0
     while heap:
         _, ids, _, edges, state = heapq.heappop(heap)
@@ -185,6 +189,18 @@ def _forward(subject: str, rules: Rules, backward: _Backward, found: Found) -> N
             if length <= rules.max_edges and below[0] not in visited:
                 order += 1
                 heapq.heappush(heap, (length, (*ids, edge.position), order, (*edges, edge), below))
+
+
+def _only_way(subject: str, root: Edge, state: State, backward: _Backward) -> tuple[Edge, ...] | None:
+    """Return the one chain below a root where no state on its way has a choice, which is the usual case."""
+    edges = [root]
+    while state != (subject, 0, True):
+        ways = backward.toward[state]
+        if len(ways) != 1 or len(edges) > len(backward.distance):
+            return None
+        edge, state = ways[0]
+        edges.append(edge)
+    return tuple(edges)
 
 
 def root_holder(edge: Edge) -> str:

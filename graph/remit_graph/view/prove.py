@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from remit_graph.model.edge import GRANT_CLASS, MEMBERSHIPS, Edge, EdgeType
+from remit_graph.model.edge import GRANT_CLASS, MEMBERSHIPS, ROOT_GRANTS, Edge, EdgeType
 from remit_graph.view.chains import Found, Rules, current_memberships, search
 from remit_graph.view.ownership import issuer_standing
 
@@ -63,11 +63,11 @@ class Prover:
         return found
 
     def _rules(self) -> Rules:
-        realm = self.view.realm
+        realm, delegations = self.view.realm, self.view.into[EdgeType.DELEGATES]
         return Rules(
             usable=self.usable,
             roots=self._roots,
-            incoming=lambda principal: self.view.incoming(EdgeType.DELEGATES, principal),
+            incoming=lambda principal: delegations[principal].values() if principal in delegations else (),
             memberships=current_memberships(self.view),
             max_depth=realm.max_delegation_depth,
             max_edges=realm.max_chain_hops,
@@ -83,18 +83,15 @@ class Prover:
         return known
 
     def _check(self, edge: Edge) -> bool:
-        proof = self.restriction.proof
-        if proof is not None and edge.edge not in MEMBERSHIPS and edge.edge_id not in proof:
+        view, target, proof = self.view, self.target, self.restriction.proof
+        membership = edge.edge in MEMBERSHIPS
+        if proof is not None and not membership and edge.edge_id not in proof:
             return False
-        if not edge.is_live(self.target.at) or edge.epoch < self.view.minimum_epoch(
-            edge, writes=self.target.spec.writes
-        ):
+        if not edge.is_live(target.at) or edge.epoch < view.minimum_epoch(edge, writes=target.spec.writes):
             return False
-        if not self.view.alive(edge.from_):
+        if not view.alive(edge.from_) or not (edge.edge in ROOT_GRANTS or view.alive(edge.to)):
             return False
-        if edge.edge not in (GRANT_CLASS.keys() | {EdgeType.OWNS}) and not self.view.alive(edge.to):
-            return False
-        return edge.edge in MEMBERSHIPS or edge.scope.covers(self.target, self.scales)
+        return membership or edge.scope.refusal(target, self.scales) is None
 
     def _roots(self, principal: str, below: int) -> Iterator[Edge]:
         wanted = self.restriction.on_behalf_of
