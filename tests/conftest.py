@@ -39,3 +39,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
                 item.add_marker(marker)
         if item.get_closest_marker("neo4j") or item.get_closest_marker("chaos"):
             item.add_marker(pytest.mark.xdist_group("neo4j"))
+
+
+def pytest_make_parametrize_id(val: object) -> str | None:
+    """Name a test by the size of the bytes it is about: an archive holds the time it was made at.
+
+    Every worker collects for itself, and all must come to the same names.
+    """
+    return f"{len(val)} bytes" if isinstance(val, bytes) and not val.isascii() else None
