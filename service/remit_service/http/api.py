@@ -90,7 +90,7 @@ def _add_evidence(router: APIRouter, service: Service) -> None:
     @router.post(
         "/v1/explain",
         tags=["evidence"],
-        responses=answers("Explanation", problems=(400, 413, 503, *CALLED)),
+        responses=answers("Explanation", problems=(400, 409, 413, *CALLED)),
         openapi_extra=body("ExplainRequest"),
     )
     async def explain_route(request: Request) -> Response:

@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from remit_service.decision.request import RequestError, parse_evaluation
+from remit_service.decision.request import RequestError
 from remit_service.decision.verdict import new_id
 from remit_service.http.answer import render, render_fault
 from remit_service.http.batch import Semantic, items_of, semantic_of, with_defaults
 from remit_service.http.problems import JSON_TYPE
+from remit_service.http.question import parse_question
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -54,7 +55,7 @@ async def evaluations(service: Service, exchange: Exchange) -> None:
 
 
 async def _single(service: Service, exchange: Exchange, caller: Caller, body: Mapping[str, Any]) -> dict[str, Any]:
-    question = parse_evaluation(body)
+    question = parse_question(body)
     labels = {"request_id": exchange.request_id_text}
     return await _ask(service, caller, question, labels, SINGLE)
 
@@ -77,7 +78,7 @@ async def _batch(
 
     async def answer(index: int) -> dict[str, Any]:
         try:
-            question = parse_evaluation(with_defaults(items[index], body))
+            question = parse_question(with_defaults(items[index], body))
             return await _ask(service, caller, question, {**labels, "batch_index": index}, semantic.value)
         except RequestError as error:
             return _faulty(service, caller, error, {**labels, "batch_index": index})

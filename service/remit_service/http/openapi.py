@@ -45,7 +45,7 @@ _REQUEST_ID = {
     "in": "header",
     "required": False,
     "description": "Any text; echoed unchanged, and part of the record.",
-    "schema": {"type": "string", "pattern": "^[ -~]*$"},
+    "schema": {"type": "string"},
 }
 
 

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from datetime import timedelta
 
     from remit_graph.model.instant import Instant
+    from remit_graph.ports import Head
     from remit_graph.view.state import View
     from remit_service.decision.caller import Caller
     from remit_service.decision.decision import Decision
@@ -26,6 +27,14 @@ class PolicyInForce(Protocol):
     @property
     def reasons(self) -> ReasonTable:
         """Codes with their sentences, statuses and resolvers."""
+
+
+class Replica(Protocol):
+    """What follows the ledger."""
+
+    @property
+    def head(self) -> Head | None:
+        """Where the ledger stands, as far as this process knows."""
 
 
 class Readiness(Protocol):
@@ -50,6 +59,10 @@ class Point(Protocol):
     @property
     def view(self) -> View:
         """The graph at the newest revision this process has."""
+
+    @property
+    def replica(self) -> Replica:
+        """What follows the ledger."""
 
     @property
     def policy(self) -> PolicyInForce:

@@ -1,0 +1,56 @@
+"""The OpenAPI document says what the service does: schemathesis asks what it allows, and much that it does not."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import schemathesis
+from hypothesis import HealthCheck, settings
+from schemathesis.checks import CHECKS, load_all_checks
+
+if TYPE_CHECKING:
+    from tests.http.serving import Served
+
+load_all_checks()
+schema = schemathesis.pytest.from_fixture("described")
+# What is not judged: whether a wrong credential is refused is shown by test_protocol; unknown members are ignored.
+LEFT_OUT = {"ignored_auth", "unsupported_method", "use_after_free", "ensure_resource_availability"}
+JUDGED: Any = [CHECKS.get_one(name) for name in CHECKS.get_all_names() if name not in LEFT_OUT]
+
+
+def is_beyond_its_schema(value: Any) -> bool:
+    """Whether a number is in it that strict parsing refuses and no schema can name.
+
+    JSON Schema takes 1.0 for a whole number, and knows no bound that holds wherever a member may stand.
+    """
+    if isinstance(value, dict):
+        return any(map(is_beyond_its_schema, value.values()))
+    if isinstance(value, list):
+        return any(map(is_beyond_its_schema, value))
+    if isinstance(value, float):
+        return value.is_integer()
+    return isinstance(value, int) and not -(1 << 63) <= value < 1 << 63
+
+
+@schemathesis.hook
+def filter_body(_context: schemathesis.HookContext, body: Any) -> bool:
+    """Leave such numbers out."""
+    return not is_beyond_its_schema(body)
+
+
+@pytest.fixture(scope="session")
+def described(seo: Served) -> Any:
+    """The document of a running service."""
+    return schemathesis.openapi.from_url(f"{seo.url}/openapi.json")
+
+
+@pytest.mark.slow
+@schema.parametrize()
+@settings(max_examples=12, suppress_health_check=list(HealthCheck), deadline=None)
+def test_the_service_does_what_its_document_says(case: schemathesis.Case[Any], seo: Served) -> None:
+    """No answer is a failure, has an undeclared status or media type, or another shape than is declared."""
+    headers = {"Authorization": f"Bearer {seo.keys['gateway']}"}
+    # Which moments there were to be explained is known to the service alone.
+    excluded: Any = [CHECKS.get_one("positive_data_acceptance")] if case.path == "/v1/explain" else []
+    case.call_and_validate(headers=headers, checks=JUDGED, excluded_checks=excluded)
