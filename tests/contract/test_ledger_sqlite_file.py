@@ -21,7 +21,9 @@ import pytest
 
 from remit_graph.errors import ForeignStore, LedgerError, LedgerUnavailable, ModelError, OutcomeUnknown, SchemaTooNew
 from remit_graph.sqlite import SqliteLedger, SqliteOptions
+from remit_graph.sqlite.faults import translate
 from remit_graph.sqlite.lock import WriterLock
+from remit_graph.sqlite.store_file import require_sqlite
 from tests.contract.ledger_commands import a_command, a_principal, append, edge_begin, now
 
 if TYPE_CHECKING:
@@ -223,6 +225,55 @@ async def test_a_writer_that_hangs_is_told(ledger: SqliteLedger, path: Path) -> 
     other.close()
 
     assert (await append(ledger)).revision == 1
+
+
+async def test_a_lock_that_cannot_be_made_is_told(ledger: SqliteLedger, path: Path) -> None:
+    """What stands in the place of the lock is named."""
+    path.with_name("remit.db-lock").unlink()
+    path.with_name("remit.db-lock").symlink_to(path.parent / "nowhere" / "lock")
+    lock = WriterLock(path, timedelta())
+
+    with pytest.raises(LedgerUnavailable, match=r"remit\.db-lock"), lock.held():
+        pass
+
+    assert (await ledger.head()).revision == 0
+
+
+def test_an_old_sqlite_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A Python whose SQLite lacks what the schema needs is named with both versions."""
+    monkeypatch.setattr(sqlite3, "sqlite_version_info", (3, 36, 0))
+
+    with pytest.raises(LedgerUnavailable, match=r"needs 3\.37\.0"):
+        require_sqlite()
+
+
+@pytest.mark.parametrize(
+    ("code", "error", "words"),
+    [
+        (sqlite3.SQLITE_BUSY_SNAPSHOT, LedgerUnavailable, "is locked"),
+        (sqlite3.SQLITE_READONLY_DBMOVED, LedgerUnavailable, "cannot be written"),
+        (sqlite3.SQLITE_IOERR_READ, LedgerUnavailable, "could not be read or written"),
+        (sqlite3.SQLITE_CORRUPT_INDEX, LedgerUnavailable, "is damaged"),
+        (sqlite3.SQLITE_NOTADB, ForeignStore, "is not a SQLite file"),
+        (sqlite3.SQLITE_CANTOPEN_ISDIR, LedgerUnavailable, "cannot be opened: SQLite cannot open it"),
+        (sqlite3.SQLITE_TOOBIG, LedgerUnavailable, "failed"),
+        (None, LedgerUnavailable, "failed"),
+    ],
+)
+def test_every_fault_of_sqlite_is_one_of_the_port(
+    tmp_path: Path, code: int | None, error: type[LedgerError], words: str
+) -> None:
+    """Extended codes too are told in the port's words, with the file and with advice."""
+    (tmp_path / "remit.db").touch()
+    fault = sqlite3.OperationalError("as SQLite has it")
+    if code is not None:
+        fault.sqlite_errorcode = code
+
+    told = translate(fault, tmp_path / "remit.db")
+
+    assert type(told) is error
+    assert f"`{tmp_path / 'remit.db'}` {words}" in told.message
+    assert told.advice
 
 
 async def test_a_full_store_refuses_and_goes_on(ledger: SqliteLedger) -> None:

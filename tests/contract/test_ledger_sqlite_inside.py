@@ -4,21 +4,25 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import json
 import sqlite3
 import threading
 from contextlib import closing
+from dataclasses import replace
 from datetime import timedelta
 from functools import partial
 from typing import TYPE_CHECKING
 
 import pytest
 
-from remit_graph.errors import ForeignStore, LedgerUnavailable, ModelError, SchemaTooNew
+from remit_graph.errors import ForeignStore, HeadMoved, LedgerUnavailable, ModelError, SchemaTooNew
+from remit_graph.model.change import Change
 from remit_graph.ports import Checkpoint
 from remit_graph.sqlite import SqliteLedger, SqliteOptions, checkpoints
 from remit_graph.sqlite.lock import WriterLock
 from remit_graph.sqlite.migrate import migrate
 from remit_graph.sqlite.statements import LAYOUTS
+from remit_graph.sqlite.store_file import write_ahead
 from tests.contract.ledger_commands import a_command, append, append_racing, edge_begin, everything
 
 if TYPE_CHECKING:
@@ -108,6 +112,66 @@ async def test_the_skew_may_be_set(path: Path, clock: Clock) -> None:
     await ledger.aclose()
 
 
+@pytest.mark.parametrize("at", [2**63, -1, NOON + 0.5])
+async def test_an_instant_that_is_none_is_refused(ledger: SqliteLedger, at: int) -> None:
+    """What no column holds is data that is bad, and no fault of the program."""
+    with pytest.raises(ModelError) as caught:
+        await ledger.append(await ledger.head(), [a_command(at=NOON), a_command(at=at)])
+
+    assert caught.value.facts["index"] == 1
+    assert (await ledger.head()).revision == 0
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        Change("edge.begin", {}),
+        Change("edge.begin", {"edge_id": 7, "version": 1}),
+        Change("edge.begin", {"edge_id": "g-1", "version": "1"}),
+        Change("edge.begin", {"edge_id": "g-1", "version": 2**63}),
+        Change("edges.end", {}),
+        Change("edges.end", {"edges": "g-1"}),
+        Change("edges.end", {"edges": ["g-1"]}),
+        Change("edges.end", {"edges": [["g-1"]]}),
+        Change("edges.end", {"edges": [["g-1", None]]}),
+    ],
+    ids=lambda change: f"{change.kind} {json.dumps(change.body)}",
+)
+async def test_a_change_of_edges_names_them(ledger: SqliteLedger, change: Change) -> None:
+    """An edge that is not named could not be kept unique, so its change is refused with its command."""
+    with pytest.raises(ModelError) as caught:
+        await append(ledger, change)
+
+    assert caught.value.facts["index"] == 0
+    assert (await ledger.head()).revision == 0
+
+
+async def test_an_answer_is_text(ledger: SqliteLedger) -> None:
+    """A result that has no bytes is refused before anything is written."""
+    with pytest.raises(ModelError, match="surrogate"):
+        await ledger.append(await ledger.head(), [a_command(at=NOON, request_id="r-1", result="\ud800")])
+
+
+async def test_the_row_schema_may_be_switched_under_a_writer(ledger: SqliteLedger, path: Path) -> None:
+    """A writer that decided on the head before the switch is told to look again."""
+    head = await ledger.head()
+    _execute(path, "UPDATE head SET schema = 2")
+
+    with pytest.raises(HeadMoved):
+        await ledger.append(head, [a_command(at=NOON)])
+
+
+async def test_an_at_is_compared_with_the_stores_own(ledger: SqliteLedger) -> None:
+    """A head whose `at` was tampered with on its way does not let time go back."""
+    await ledger.append(await ledger.head(), [a_command(at=NOON)])
+    head = replace(await ledger.head(), at=0)
+
+    with pytest.raises(ModelError) as caught:
+        await ledger.append(head, [a_command(at=NOON - 1)])
+
+    assert caught.value.facts == {"index": 0, "at": NOON - 1, "bound": NOON}
+
+
 async def test_a_commit_is_synced_before_it_is_acknowledged(ledger: SqliteLedger) -> None:
     """Every connection that writes has synchronous FULL on a write-ahead log; the others cannot write at all."""
     await append(ledger)
@@ -120,6 +184,25 @@ def _pragmas(connection: sqlite3.Connection) -> tuple[str, int, int]:
     names = ("PRAGMA journal_mode", "PRAGMA synchronous", "PRAGMA query_only")
     journal, synchronous, query_only = (connection.execute(name).fetchone()[0] for name in names)
     return journal, synchronous, query_only
+
+
+async def test_a_file_with_another_journal_is_switched_back(ledger: SqliteLedger, path: Path) -> None:
+    """A shell may have taken the write-ahead log away; the next ledger has it again, with everything in it."""
+    entry = await append(ledger)
+    await ledger.aclose()
+    _execute(path, "PRAGMA journal_mode = DELETE")
+
+    again = await SqliteLedger.open(path)
+
+    assert _pragmas(again._writer._idle[0])[0] == "wal"
+    assert await again.read(0, 10) == [entry]
+    await again.aclose()
+
+
+def test_a_place_without_write_ahead_log_is_refused(path: Path) -> None:
+    """Where SQLite cannot share memory it keeps another journal without an error; here it is one."""
+    with closing(sqlite3.connect(":memory:")) as connection, pytest.raises(LedgerUnavailable, match="write-ahead log"):
+        write_ahead(connection, path)
 
 
 async def test_the_loop_goes_on_while_a_writer_waits(ledger: SqliteLedger, path: Path) -> None:

@@ -24,7 +24,7 @@ from remit_graph.sqlite.lock import WriterLock
 from remit_graph.sqlite.options import SqliteOptions
 from remit_graph.sqlite.spell import spell
 from remit_graph.sqlite.statements import STATEMENTS
-from remit_graph.sqlite.store_file import StoreFile, require_ledger
+from remit_graph.sqlite.store_file import StoreFile, require_ledger, write_ahead
 from remit_graph.sqlite.transaction import writing
 from remit_graph.sqlite.watch import Bell, Poller
 
@@ -204,8 +204,7 @@ class SqliteLedger:
 
     def _require_usable(self, connection: sqlite3.Connection) -> None:
         require_ledger(connection, self._path)
-        # Somebody may have switched the file to another journal; readers and the writer would block each other.
-        connection.execute(STATEMENTS["write_ahead"])
+        write_ahead(connection, self._path)
         # A file that cannot be written is told now and not at the first command.
         with writing(connection, self._lock, self._path):
             pass

@@ -15,7 +15,7 @@ from remit_graph.model.change import GENESIS, SCHEMA
 from remit_graph.sqlite.faults import cannot_open, translate
 from remit_graph.sqlite.lock import WriterLock
 from remit_graph.sqlite.statements import LAYOUTS, STATEMENTS
-from remit_graph.sqlite.store_file import StoreFile, is_empty, require_ours
+from remit_graph.sqlite.store_file import StoreFile, is_empty, require_ours, write_ahead
 from remit_graph.sqlite.transaction import writing
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def found(path: Path, realm: str, busy_timeout: timedelta) -> None:
     try:
         _require_empty(connection, path)
         with lock.held():
-            connection.execute(STATEMENTS["write_ahead"])
+            write_ahead(connection, path)
         with writing(connection, lock, path):
             # Again: another process may have founded one since.
             _require_empty(connection, path)

@@ -33,5 +33,5 @@ class SqliteOptions:
     clock: Callable[[], Instant] = system_clock
     max_clock_skew: timedelta = timedelta(seconds=2)
     busy_timeout: timedelta = timedelta(seconds=5)
-    poll_interval: timedelta = timedelta(milliseconds=10)
+    poll_interval: timedelta = timedelta(milliseconds=15)
     readers: int = 4

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from remit_graph.errors import ModelError, SchemaTooNew
-from remit_graph.model.change import SCHEMA, Row, entry_of, rows_of
+from remit_graph.model.change import SCHEMA, Row, canonical, entry_of, rows_of
 from remit_graph.model.instant import format_instant
-from remit_graph.sqlite.edges import EdgeStep, edge_steps
+from remit_graph.sqlite.edges import EdgeStep, edge_steps, fits
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -58,6 +58,8 @@ def spell(expected: Head, batch: Sequence[Command]) -> list[Revision]:
     revisions: list[Revision] = []
     previous, at = expected.hash, expected.at
     for index, command in enumerate(batch):
+        if not fits(command.at):
+            raise ModelError(f"command {index} is of `{command.at}`, which is no instant", index=index)
         if command.at < at:
             raise ModelError(
                 f"command {index} is of {format_instant(command.at)}, before the last one, {format_instant(at)}",
@@ -80,6 +82,8 @@ def _revision(command: Command, revision: int, previous: str, schema: int) -> Re
     answer = None
     if command.request_id is not None:
         result = NO_RESULT if command.result is None else command.result
+        # The rest of the answer stands in the row of the command and was checked with it.
+        canonical(result)
         answer = Answer(request_id=command.request_id, fingerprint=command.fingerprint, result=result)
     # The entry is read back from the rows, so that the writer gets what every reader will get.
     return Revision(rows=rows, entry=entry_of(rows), edges=edge_steps(command.changes), answer=answer)

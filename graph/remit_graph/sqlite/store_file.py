@@ -120,6 +120,20 @@ def require_ours(connection: sqlite3.Connection, path: Path) -> int:
     return _number(connection, "layout")
 
 
+def write_ahead(connection: sqlite3.Connection, path: Path) -> None:
+    """Let readers and the writer not wait for each other, whatever journal the file had.
+
+    Raises:
+        LedgerUnavailable: the file system cannot do it; SQLite says so only by not doing it.
+    """
+    journal = connection.execute(STATEMENTS["write_ahead"]).fetchone()[0]
+    if journal != "wal":
+        raise LedgerUnavailable(
+            f"`{path}` cannot have a write-ahead log, only `{journal}`",
+            advice="put the ledger on a local disk: file systems of a network lack the shared memory it needs",
+        )
+
+
 def is_empty(connection: sqlite3.Connection) -> bool:
     """Tell whether a file holds nothing at all, as after an `init` that was cut short."""
     return _number(connection, "application_id") == 0 and _number(connection, "tables") == 0
