@@ -2,7 +2,7 @@
 # title: log
 # description: what a decision-log event does not show; its input is the event, as for `system.log.mask` of OPA
 # schemas:
-#   - input: schema.event
+#   - input: {type: object, properties: {input: {type: object, additionalProperties: true}}, additionalProperties: true}
 # scope: package
 package remit.log
 
