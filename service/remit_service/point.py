@@ -21,6 +21,8 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 from remit_graph.errors import LedgerError
 from remit_graph.model.instant import SECOND, Instant
 from remit_service.asking import ask, ask_now
+from remit_service.coordination import facts
+from remit_service.coordination.facts import coordination_facts
 from remit_service.decision.consistency import Consistency, make_token, parse_consistency, read_token
 from remit_service.decision.decide import decide, decide_now, prepare
 from remit_service.decision.verdict import refuse
@@ -40,15 +42,7 @@ if TYPE_CHECKING:
     from remit_service.policy import Policy
     from remit_service.writer.command import Done, Submission
 
-NO_COORDINATION: Final[Mapping[str, Any]] = {
-    "coordination": {
-        "required": "none", "mode": "exclusive", "phase": None, "held": None, "presented": None, "overlapping": [],
-        "overlapping_cut": False, "presence": [], "transfer": None, "sequence": None, "queue_length": 0, "priority": 0,
-    },
-    "capability": None,
-    "approval": None,
-    "incidents": [],
-}  # fmt: skip
+NO_COORDINATION: Final = facts.NO_COORDINATION
 """Coordination facts where nothing is held, waited for or edited."""
 
 
@@ -190,7 +184,12 @@ class DecisionPoint:
     ) -> Decision:
         policy = self.policy
         prepared = prepare(
-            evaluation, caller, view or self.view, at or self.now(), rules=policy, coordination=NO_COORDINATION
+            evaluation,
+            caller,
+            view or self.view,
+            at or self.now(),
+            rules=policy,
+            coordination=partial(coordination_facts, tables=policy.tables),
         )
         if policy.engine is policy.embedded:
             return decide_now(prepared, partial(ask_now, policy), rules=policy)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from remit_service.bundle.serve import Published, published
+from remit_service.coordination.tables import Tables, tables_of
 from remit_service.decision.reasons import ReasonTable
 from remit_service.engines.embedded import EmbeddedEngine
 from remit_service.engines.result import DecisionReader
@@ -33,6 +34,7 @@ class Policy:
         scales: Ordered scales that conditions compare on.
         archive: The bundle as OPA fetches it.
         data: The data tree, for tables that other rooms read.
+        tables: What coordination reads of it.
     """
 
     bundle: Bundle
@@ -43,6 +45,7 @@ class Policy:
     scales: Scales
     archive: Published
     data: Mapping[str, Any]
+    tables: Tables
 
     @property
     def revision(self) -> str:
@@ -65,4 +68,5 @@ def policy_of(bundle: Bundle, engine: PolicyEngine | None = None) -> Policy:
         scales=scales,
         archive=published(bundle),
         data=data,
+        tables=tables_of(data),
     )

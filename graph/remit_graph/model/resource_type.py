@@ -208,6 +208,15 @@ class Action:
         return record
 
 
+def concurrency_of(declared: ResourceType, action: Action | None, fields: tuple[str, ...]) -> Concurrency:
+    """Return the class in force: the action's, else the touched fields' where all say the same, else the type's."""
+    if action is not None and action.concurrency is not None:
+        return action.concurrency
+    own = {declared.fields[name].concurrency for name in fields if name in declared.fields}
+    only = own.pop() if len(own) == 1 else None
+    return only or declared.concurrency
+
+
 _ACTION_MEMBERS: Final = frozenset(
     {"name", "class", "fields", "domain", "risk", "reversible", "sequence", "concurrency"}
 )

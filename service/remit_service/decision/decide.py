@@ -88,14 +88,24 @@ def prepare(
     at: Instant,
     *,
     rules: Rules,
-    coordination: Mapping[str, Any],
+    coordination: Mapping[str, Any] | Coordinate,
 ) -> Prepared:
-    """Do steps (1) and (2), without awaiting, so that all facts are of one revision."""
+    """Do steps (1) and (2), without awaiting, so that all facts are of one revision.
+
+    Args:
+        evaluation: What is asked.
+        caller: Who asks.
+        view: The graph.
+        at: The decision's one instant.
+        rules: The policy in force.
+        coordination: The facts of coordination, or what collects them once the question is resolved.
+    """
     started = perf_counter_ns()
     # (1) Resolve.
     question = resolve(evaluation, caller, view, at)
     # (2) Facts.
-    facts = collect(question, view, scales=rules.scales, coordination=coordination)
+    given = coordination(view, question) if callable(coordination) else coordination
+    facts = collect(question, view, scales=rules.scales, coordination=given)
     encoded = msgspec.json.encode(facts.document)
     return Prepared(question, facts, view, encoded, (perf_counter_ns() - started) // 1_000)
 
@@ -137,6 +147,9 @@ def fault(prepared: Prepared, error: Fault, *, rules: Rules) -> Decision:
         document=prepared.facts.document,
     )
 
+
+Coordinate = Callable[["View", Question], Mapping[str, Any]]
+"""Collects the members `coordination`, `capability`, `approval` and `incidents` of the input (`coordination.facts`)."""
 
 Ask = Callable[[bytes], Awaitable[Answer]]
 AskNow = Callable[[bytes], Answer]

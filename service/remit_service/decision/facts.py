@@ -9,6 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
+from remit_graph.model.edge import EdgeType
+from remit_graph.model.resource_type import concurrency_of
 from remit_graph.view.members import reached
 from remit_graph.view.ownership import FieldOwnership, owners_of, ownership
 from remit_service.decision.proof import Proof, chain_facts, near_facts, prove
@@ -17,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from remit_graph.model.condition import Scales
-    from remit_graph.model.resource_type import Action
+    from remit_graph.model.resource_type import Action, ResourceType
     from remit_graph.view.state import View
     from remit_service.decision.resolve import Question
 
@@ -54,11 +56,12 @@ def collect(question: Question, view: View, *, scales: Scales, coordination: Map
     """
     target = question.target
     rows: tuple[FieldOwnership, ...] = ()
+    frozen = _frozen(coordination)
     proof: Proof | None = None
     proof_facts = _NO_PROOF
     if target is not None:
         owners = owners_of(view, target)
-        rows = tuple(ownership(view, target, owners, frozenset()))
+        rows = tuple(ownership(view, target, owners, frozen))
         if question.principal is not None:
             proof = prove(view, target, scales)
             proof_facts = _proof_facts(view, question, proof)
@@ -70,7 +73,7 @@ def collect(question: Question, view: View, *, scales: Scales, coordination: Map
         },
         "subject": _subject(question, view),
         "action": _action(question.action, question.evaluation.action),
-        "resource": _resource(question, rows),
+        "resource": _resource(question, view, rows, coordination["coordination"]),
         **proof_facts,
         **coordination,
         "epochs": {
@@ -142,7 +145,15 @@ def _action(action: Action | None, name: str) -> dict[str, Any]:
     }
 
 
-def _resource(question: Question, rows: tuple[FieldOwnership, ...]) -> dict[str, Any]:
+def _frozen(coordination: Mapping[str, Any]) -> frozenset[str]:
+    """Return the fields under whose owner nothing starts or renews: those of a transfer that is under way."""
+    transfer = coordination["coordination"]["transfer"]
+    return frozenset(transfer["fields"]) if transfer is not None else frozenset()
+
+
+def _resource(
+    question: Question, view: View, rows: tuple[FieldOwnership, ...], coordination: Mapping[str, Any]
+) -> dict[str, Any]:
     resolved, asked = question.resource, question.evaluation
     if resolved is None:
         return {
@@ -152,7 +163,7 @@ def _resource(question: Question, rows: tuple[FieldOwnership, ...]) -> dict[str,
         }  # fmt: skip
     trusted = question.caller.trusts("resource_version")
     declared = resolved.type
-    override = question.action.concurrency if question.action is not None else None
+    expected = question.context.get("expected_version")
     return {
         "key": resolved.key,
         "coordination_key": resolved.key,
@@ -160,26 +171,36 @@ def _resource(question: Question, rows: tuple[FieldOwnership, ...]) -> dict[str,
         "known": True,
         "attributes": question.ground.attributes if question.ground is not None else {},
         "ancestors": question.ground.keys if question.ground is not None else [],
-        "concurrency": str(override or _concurrency(question)),
+        "concurrency": str(concurrency_of(declared, question.action, question.fields)),
         "version": asked.context.get("resource_version") if trusted else None,
         "version_trusted": trusted,
-        "superseded": False,
+        "superseded": expected is not None and view.coordination.is_superseded(resolved.key, expected),
         "dimensions": _dimensions(question),
-        "escalated": False,
-        "type_fields": {
-            name: _field(spec.domain, spec.merge, spec.managed, spec.independent)
-            for name, spec in declared.fields.items()
-        },
+        "escalated": _is_escalated(question, view),
+        "type_fields": _type_fields(question, declared, coordination),
         "ownership": [_owner_row(row) for row in rows],
     }
 
 
-def _concurrency(question: Question) -> str:
-    """The class of the type, or of the touched fields where all of them override it alike."""
-    declared = question.resource.type  # type: ignore[union-attr]
-    overrides = {declared.fields[name].concurrency for name in question.fields if name in declared.fields}
-    own = overrides.pop() if len(overrides) == 1 else None
-    return own or declared.concurrency
+def _is_escalated(question: Question, view: View) -> bool:
+    """Whether an operation here has an impact that is a coordination key of its own (S50)."""
+    assert question.resource is not None  # noqa: S101 - for the type checker; the caller has just looked
+    bound = question.resource.type.escalate_at
+    return bound is not None and any(
+        edge.count is not None and edge.count >= bound and edge.is_live(question.at)
+        for edge in view.outgoing(EdgeType.AFFECTS, question.resource.key)
+    )
+
+
+def _type_fields(question: Question, declared: ResourceType, coordination: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the declarations of the touched fields and of those held beside them; of all for a whole resource."""
+    beside = {name for row in coordination["overlapping"] if row["relation"] == "same" for name in row["fields"]}
+    touched = {*question.fields, *beside} if question.fields else declared.fields.keys()
+    return {
+        name: _field(spec.domain, spec.merge, spec.managed, spec.independent)
+        for name, spec in declared.fields.items()
+        if name in touched
+    }
 
 
 def _dimensions(question: Question) -> dict[str, Any]:

@@ -272,7 +272,61 @@ def _capability(_code: str, case: Case) -> dict[str, Any]:
 
 def _conflict(_code: str, case: Case) -> dict[str, Any]:
     conflicts = case.result.get("conflicts") or [{}]
-    return dict(conflicts[0])
+    lease = case.view.records.get("lease", {}).get(str(conflicts[0].get("lease_id")))
+    if lease is None:
+        return dict(conflicts[0])
+    held = {"expires_at": format_instant(lease["expires_at"]), "fencing_token": lease["lease_epoch"]}
+    return {**conflicts[0], **held}
+
+
+def _lease(_code: str, case: Case) -> dict[str, Any]:
+    """The lease that was presented, and how it ended."""
+    shown = case.document["coordination"]["presented"] or {}
+    tables = case.view.coordination
+    lease_id = str(shown.get("lease_id"))
+    lease = case.view.records.get("lease", {}).get(lease_id) or tables.ended.get(lease_id)
+    facts = {name: shown.get(name) for name in ("lease_id", "fencing_token", "current_token")}
+    if lease is None or lease["holder"] != case.document["subject"]["principal"]:
+        return facts
+    told = {"expires_at": format_instant(lease["expires_at"]), "holder": lease.get("by"), "cause": lease.get("code")}
+    return {**facts, **told}
+
+
+def _presence(_code: str, case: Case) -> dict[str, Any]:
+    touched = set(case.document["request"]["fields"])
+    others = [
+        each
+        for each in case.document["coordination"]["presence"]
+        if each["actor"] != case.document["subject"]["principal"]
+        and (not touched or not each["fields"] or touched & set(each["fields"]))
+    ]
+    return {"actor": others[0]["actor"], "fields": others[0]["fields"] or ["the whole resource"]} if others else {}
+
+
+def _sequence(_code: str, case: Case) -> dict[str, Any]:
+    return dict(case.document["coordination"]["sequence"] or {})
+
+
+def _preemption(_code: str, case: Case) -> dict[str, Any]:
+    coordination = case.document["coordination"]
+    until = coordination.get("cooldown_until") or 0
+    conflicts = case.result.get("conflicts") or [{}]
+    lease_id = conflicts[0].get("lease_id")
+    theirs = next((row["priority"] for row in coordination["overlapping"] if row["lease_id"] == lease_id), None)
+    return {
+        "holder": conflicts[0].get("holder"),
+        "key": conflicts[0].get("key"),
+        "priority": coordination["priority"],
+        "holder_priority": theirs,
+        "cooldown_until": format_instant(until) if until else None,
+    }
+
+
+def _transfer(code: str, case: Case) -> dict[str, Any]:
+    return {
+        **_ownership(code, case),
+        "transfer_id": (case.document["coordination"]["transfer"] or {}).get("transfer_id"),
+    }
 
 
 _AUTHORITY_CODES: Final = (
@@ -298,4 +352,9 @@ _BUILDERS: Final[dict[str, Callable[[str, Case], dict[str, Any]]]] = {
     **dict.fromkeys(
         ("resource_busy", "resource_coordinated", "conflicting_operation", "conflict_unknown", "follower"), _conflict
     ),
+    **dict.fromkeys(("lease_expired", "lease_revoked", "lease_not_held", "stale_fencing_token", "preempted"), _lease),
+    **dict.fromkeys(("preemption_not_authorized", "priority_not_higher", "preemption_cooldown"), _preemption),
+    "human_presence": _presence,
+    "sequence_violated": _sequence,
+    "owner_frozen": _transfer,
 }

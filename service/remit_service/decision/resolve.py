@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from remit_service.decision.request import Entity, Evaluation
 
 PRESENTED: Final = (
-    "approval_id", "change_id", "coordination_id", "expected_version", "on_behalf_of", "ownership_epoch", "proof",
-    "purpose", "set_operations",
+    "approval_id", "change_id", "coordination_id", "expected_version", "on_behalf_of", "ownership_epoch", "preempt",
+    "proof", "purpose", "set_operations",
 )  # fmt: skip
 """Members of the context that need no trust: they only present something, or restrict the search."""
 

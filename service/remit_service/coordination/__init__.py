@@ -1,0 +1,1 @@
+"""The state machine of leases, queues, operations, preemption, signals and transfers; pure."""

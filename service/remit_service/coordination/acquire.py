@@ -1,0 +1,158 @@
+"""Acquiring: all the leases of a request or none, now or in turn (coordination.md 3).
+
+Steps:
+    (1) Bounds of the request itself.
+    (2) The policy's verdict on every resource: authority, ownership, capability, approval, conflicts.
+    (3) What is over on the keys it touches ends, and those who wait for them come first.
+    (4) What the policy does not judge: quotas, lock order, declared work.
+    (5) Take over where that was asked for and allowed; wait or be refused where something is in the way.
+    (6) Grant. A conflict is not a failure: a refusal says what to do next.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from remit_service.coordination.expire import expire_near
+from remit_service.coordination.fence import Blocked
+from remit_service.coordination.gate import WAITABLE, Gate, gate_of
+from remit_service.coordination.grant import grant, tokens_of
+from remit_service.coordination.guards import first_refusal
+from remit_service.coordination.holding import Holding, wanted
+from remit_service.coordination.origin import Origin, origin_of
+from remit_service.coordination.preempt import take_over
+from remit_service.coordination.priority import priority_of
+from remit_service.coordination.queue import ahead_of, newcomer_of
+from remit_service.coordination.sequence import is_next, sequence_facts
+from remit_service.coordination.settle import settle
+from remit_service.coordination.values import Answer, Ask, Claim, Refusal, Steps, Verdict
+from remit_service.coordination.wait import busy, resting, wait_or_refuse
+from remit_service.coordination.work import Work, refuse
+
+if TYPE_CHECKING:
+    from collections.abc import Generator, Sequence
+
+    from remit_service.coordination.command import Acquire
+
+
+def acquire(work: Work, command: Acquire) -> Steps:
+    """Carry out `Acquire`."""
+    # (1) Bounds.
+    refusal = _out_of_bounds(work, command)
+    if refusal is not None:
+        return refusal
+    # (2) The policy, and (3) what is over on these keys.
+    gate = yield from _judged(work, command)
+    if not _may_go_on(gate):
+        return gate.refusal()
+    # (4) What the policy does not judge.
+    origin = origin_of(command, work.tables)
+    refusal = first_refusal(work, origin, gate.claims)
+    if refusal is not None:
+        return refusal
+    # (5) What is in the way, and (6) the grant.
+    holdings = _holdings(work, command, gate.claims)
+    if gate.outcome == "preempt" and command.preempt:
+        return (yield from _take_over(work, origin, gate, holdings))
+    newcomer = _newcomer(work, origin, gate, holdings)
+    why = _in_the_way(work, gate, holdings, newcomer, origin)
+    if why is not None:
+        return wait_or_refuse(work, command, origin, gate, holdings, newcomer, why)
+    return _granted(work, origin, gate, holdings)
+
+
+def _judged(work: Work, command: Acquire) -> Generator[Ask, Verdict, Gate]:
+    """Return the policy's verdicts, on the state in which what is over has ended and been given on."""
+    gate = gate_of((yield from _verdicts(work, command)))
+    if not _may_go_on(gate):
+        return gate
+    freed = expire_near(work, _holdings(work, command, gate.claims))
+    if freed:
+        yield from settle(work, freed)
+        gate = gate_of((yield from _verdicts(work, command)))
+    return gate
+
+
+def _take_over(work: Work, origin: Origin, gate: Gate, holdings: Sequence[Holding]) -> Steps:
+    """End all that stand in the way, grant, and give on what else became free."""
+    freed = take_over(work, gate, holdings)
+    if isinstance(freed, Refusal):
+        return freed
+    granted = _granted(work, origin, gate, holdings)
+    yield from settle(work, freed)
+    return granted
+
+
+def _granted(work: Work, origin: Origin, gate: Gate, holdings: Sequence[Holding]) -> Answer | Refusal:
+    if origin.leaseless:
+        return Answer(result=grant(work, origin, gate, holdings, []))
+    tokens = tokens_of(work, holdings)
+    if isinstance(tokens, Blocked):
+        return busy(work, tokens.by)
+    return Answer(result=grant(work, origin, gate, holdings, tokens))
+
+
+def _may_go_on(gate: Gate) -> bool:
+    return gate.is_resolved and (gate.is_open or gate.outcome in WAITABLE or gate.outcome == "preempt")
+
+
+def _verdicts(work: Work, command: Acquire) -> Generator[Ask, Verdict, list[Verdict]]:
+    verdicts: list[Verdict] = []
+    for request in command.requests:
+        work.questions += 1
+        ask = Ask(request=request, caller=command.caller, phase="begin", mode=command.mode, preempt=command.preempt)
+        verdicts.append((yield ask))
+    return verdicts
+
+
+def _out_of_bounds(work: Work, command: Acquire) -> Refusal | None:
+    bounds = work.tables.leases
+    ttl = bounds.ttl_us if command.ttl_us is None else command.ttl_us
+    if not bounds.min_ttl_us <= ttl <= bounds.max_ttl_us:
+        problem = f"a lease lives from {bounds.min_ttl_us} to {bounds.max_ttl_us} us, not {ttl}"
+        return refuse("malformed_request", pointer="/ttl_seconds", problem=problem)
+    if not 0 <= command.wait_us <= bounds.max_wait_us:
+        problem = f"a wait lasts at most {bounds.max_wait_us} us"
+        return refuse("malformed_request", pointer="/wait_seconds", problem=problem)
+    if not command.requests or len(command.requests) != len(command.lease_ids):
+        return refuse("malformed_request", pointer="/resources", problem="it names no resource")
+    known = work.view.coordination.closed.get(command.coordination_id)
+    if known is not None or work.record("operation", command.coordination_id) is not None:
+        return refuse("already_exists", id=command.coordination_id)
+    return None
+
+
+def _holdings(work: Work, command: Acquire, claims: Sequence[Claim]) -> list[Holding]:
+    return [wanted(work.view, claim, command.mode, work.at, is_next=_turn(work, claim)) for claim in claims]
+
+
+def _turn(work: Work, claim: Claim) -> bool:
+    return is_next(sequence_facts(work.view, claim.action.sequence, claim.context.get("sequence")))
+
+
+def _newcomer(work: Work, origin: Origin, gate: Gate, holdings: Sequence[Holding]) -> dict[str, Any]:
+    claim = gate.claims[0]
+    priority = 0
+    if work.view.coordination.waiters or not gate.is_open:
+        proof = gate.verdicts[0].proof
+        priority = priority_of(work.view, work.tables, claim.subject, claim.key, work.at, proof=proof)
+    return newcomer_of(work, holdings, origin, priority, claim.type.name)
+
+
+def _in_the_way(
+    work: Work, gate: Gate, holdings: Sequence[Holding], newcomer: dict[str, Any], origin: Origin
+) -> Refusal | None:
+    """Return why it cannot be granted now: the policy's conflicts, a resting key, the queue, or the fence."""
+    if not gate.is_open:
+        return gate.refusal()
+    if origin.leaseless:
+        # It blocks nobody and waits for nobody; it meets others at the version (rules.md 6).
+        return None
+    rests = resting(work, holdings)
+    if rests is not None:
+        return rests
+    before = ahead_of(work, holdings, newcomer)
+    if before:
+        return busy(work, before)
+    tokens = tokens_of(work, holdings)
+    return busy(work, tokens.by) if isinstance(tokens, Blocked) else None

@@ -1,0 +1,121 @@
+"""The grant: leases with their tokens, and the operation they were taken for."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from remit_service.coordination.fence import Blocked, tokens_for
+from remit_service.coordination.holding import OWN
+from remit_service.coordination.lease import answer_of, begin_lease
+from remit_service.coordination.priority import priority_of
+from remit_service.coordination.sequence import sequence_facts
+from remit_service.coordination.states import OperationState
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from remit_service.coordination.gate import Gate
+    from remit_service.coordination.holding import Holding
+    from remit_service.coordination.origin import Origin
+    from remit_service.coordination.values import Claim, Record, Verdict
+    from remit_service.coordination.work import Work
+
+BEGUN_STEPS = ("resolve_resource", "resolve_owner", "validate_authority", "detect_conflicts", "acquire")
+"""What `begin` does of the eleven steps (coordination.md 7)."""
+
+
+def tokens_of(work: Work, holdings: Sequence[Holding]) -> list[Mapping[str, int]] | Blocked:
+    """Return the tokens of each lease, or what a grant has to wait for."""
+    tokens: list[Mapping[str, int]] = []
+    for held in holdings:
+        found = tokens_for(work.view, work.tables, held, work.at, work.token)
+        if isinstance(found, Blocked):
+            return found
+        tokens.append(found)
+    return tokens
+
+
+def grant(
+    work: Work, origin: Origin, gate: Gate, holdings: Sequence[Holding], tokens: Sequence[Mapping[str, int]]
+) -> dict[str, Any]:
+    """Grant everything that was asked for; returns what the holder is told."""
+    leases: list[Record] = []
+    if not origin.leaseless:
+        for place, (verdict, held) in enumerate(zip(gate.verdicts, holdings, strict=True)):
+            claim = gate.claims[place]
+            priority = priority_of(work.view, work.tables, claim.subject, claim.key, work.at, proof=verdict.proof)
+            bound = {**origin.record(), "lease_id": origin.lease_ids[place], "priority": priority}
+            leases.append(begin_lease(work, claim, verdict, held, tokens[place], bound))
+    first = gate.verdicts[0]
+    told: dict[str, Any] = {
+        "coordination_id": origin.coordination_id,
+        "decision": True,
+        "outcome": "execute",
+        "lease": answer_of(leases[0], work.tables) if leases else None,
+        "leases": [answer_of(each, work.tables) for each in leases],
+        "obligations": [dict(each) for verdict in gate.verdicts for each in verdict.obligations],
+        "epochs": dict(first.epochs),
+        "decision_id": first.decision_id,
+    }
+    if origin.protocol:
+        operation = _begin_operation(work, origin, gate, holdings, leases)
+        told |= {"state": operation["state"], "lease_epoch": operation["lease_epoch"]}
+    return told
+
+
+def _begin_operation(
+    work: Work, origin: Origin, gate: Gate, holdings: Sequence[Holding], leases: Sequence[Record]
+) -> Record:
+    claims = gate.claims
+    first, epochs = claims[0], gate.verdicts[0].epochs
+    ends = [each["expires_at"] for each in leases]
+    record = {
+        "id": origin.coordination_id,
+        "coordination_id": origin.coordination_id,
+        "principal": first.subject,
+        "point": origin.point,
+        "resources": [
+            _resource(claim, verdict, held)
+            for claim, verdict, held in zip(claims, gate.verdicts, holdings, strict=True)
+        ],
+        "resource_key": first.key,
+        "purpose": origin.purpose,
+        "change_id": first.context.get("change_id"),
+        "work_set_id": origin.work_set_id,
+        "lease_ids": [each["id"] for each in leases],
+        "lease_epoch": max((each["lease_epoch"] for each in leases), default=work.token),
+        "state": str(OperationState.BEGUN),
+        "steps": [{"step": each, "at": work.at} for each in BEGUN_STEPS],
+        "conflicts": [],
+        "approvals": [each for claim in claims if (each := claim.context.get("approval_id")) is not None],
+        "decision_id": gate.verdicts[0].decision_id,
+        "authority_epoch": epochs.get("authority", 0),
+        "policy_epoch": epochs.get("policy", 0),
+        "created_at": work.at,
+        "expires_at": min(ends) if ends else work.at + origin.ttl_us,
+        "sequence": _line(work, first),
+    }
+    work.change("operation.put", record)
+    return record
+
+
+def _resource(claim: Claim, verdict: Verdict, held: Holding) -> dict[str, Any]:
+    own = held.keys[0]
+    assert own["relation"] == OWN  # noqa: S101 - INVARIANT: the own key comes first
+    resource: dict[str, Any] = {
+        "resource_key": claim.key,
+        "action": claim.action.name,
+        "fields": list(claim.fields),
+        "fences": [f"{own['key']}#{part['fence']}" for part in own["parts"]],
+        "owner": claim.owner,
+        "proof": list(verdict.proof),
+        "ownership_epochs": dict(verdict.epochs.get("ownership") or {}),
+        "request": claim.request,
+    }
+    expected = claim.context.get("expected_version")
+    return resource if expected is None else {**resource, "expected_version": expected}
+
+
+def _line(work: Work, claim: Claim) -> dict[str, Any] | None:
+    facts = sequence_facts(work.view, claim.action.sequence, claim.context.get("sequence"))
+    return None if facts is None else {name: facts[name] for name in ("line", "number")}

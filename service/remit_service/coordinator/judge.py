@@ -1,0 +1,157 @@
+"""Puts the machine's questions to the policy, at once and in this process (rules.md 11).
+
+A question of a caller is decided as any other: what the caller is not believed about does not count. What was granted
+is kept in a form that holds only what was believed, and is believed as it was kept when it is decided again.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
+
+from remit_graph.model.resource_type import concurrency_of
+from remit_service.asking import ask_now
+from remit_service.coordination.facts import Manner, coordination_facts
+from remit_service.coordination.values import Claim, Verdict
+from remit_service.decision.caller import Caller
+from remit_service.decision.decide import Prepared, decide_now, prepare
+from remit_service.decision.request import Entity, Evaluation
+from remit_service.decision.resolve import PRESENTED
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from remit_graph.model.instant import Instant
+    from remit_graph.view.state import View
+    from remit_service.coordination.values import Ask
+    from remit_service.decision.decision import Decision
+    from remit_service.decision.resolve import Question
+    from remit_service.policy import Policy
+
+KEPT: Final = Caller(point=None, identity="system", trusts_all=True)
+"""Who asks again about what was granted: everything in it was believed when it was kept."""
+
+_NOT_KEPT: Final = frozenset({"coordination_id", "preempt", "proof"})
+"""What a request only shows at its own moment; a lease may rest on another chain later (rules.md 9)."""
+
+
+def judge(policy: Policy, view: View, at: Instant, ask: Ask) -> tuple[Verdict, Decision]:
+    """Decide one question on the view as it stands, with the changes of its step in it."""
+    caller = KEPT if ask.caller is None else ask.caller
+    evaluation = _evaluation(ask)
+    manner = Manner(phase=ask.phase, mode=ask.mode, lease_id=ask.lease_id)
+    collect = partial(_facts, policy=policy, manner=manner, governance=ask.governance)
+    prepared = prepare(evaluation, caller, view, at, rules=policy, coordination=collect)
+    decision = decide_now(prepared, partial(ask_now, policy), rules=policy)
+    return _verdict(prepared, decision, view), decision
+
+
+def _facts(view: View, question: Question, *, policy: Policy, manner: Manner, governance: Any) -> Mapping[str, Any]:
+    facts = coordination_facts(view, question, policy.tables, manner)
+    return facts if governance is None else {**facts, "governance": governance}
+
+
+def _evaluation(ask: Ask) -> Evaluation:
+    request = ask.request
+    context = dict(request.get("context") or {})
+    if ask.preempt:
+        context["preempt"] = True
+    return Evaluation(
+        subject=_entity(request["subject"]),
+        action=request["action"]["name"],
+        action_properties=request["action"].get("properties") or {},
+        resource=_entity(request["resource"]),
+        context=context,
+    )
+
+
+def _entity(value: Mapping[str, Any]) -> Entity:
+    return Entity(type=value["type"], id=value["id"], properties=value.get("properties") or {})
+
+
+def _verdict(prepared: Prepared, decision: Decision, view: View) -> Verdict:
+    return Verdict(
+        effect=decision.effect,
+        outcome=decision.outcome,
+        codes=decision.codes,
+        reasons=tuple(reason.record() for reason in decision.reasons),
+        proof=decision.determining,
+        conflicts=decision.conflicts,
+        obligations=decision.obligations,
+        not_after=_not_after(prepared.question, decision, view),
+        epochs={
+            name: decision.epochs[name] for name in ("policy", "authority", "ownership") if name in decision.epochs
+        },
+        decision_id=decision.decision_id,
+        claim=_claim(prepared, view),
+    )
+
+
+def _not_after(question: Question, decision: Decision, view: View) -> Instant | None:
+    """Return the earliest end of what the proof rests on, whatever the outcome: a held lease is bound to it."""
+    ends = [question.ground.until] if question.ground is not None else []
+    for position in decision.determining:
+        edge_id, _, version = position.rpartition("@")
+        edge = view.version(edge_id, int(version))
+        ends.append(edge.valid_until if edge is not None else None)
+    return min((each for each in ends if each is not None), default=None)
+
+
+def _claim(prepared: Prepared, view: View) -> Claim | None:
+    question = prepared.question
+    if question.principal is None or question.action is None or question.resource is None:
+        return None
+    if question.faults or view.actions.get(question.action.name) is None:
+        return None
+    said = question.evaluation.context
+    context = {name: question.context[name] for name in PRESENTED if name in question.context}
+    context |= {name: said[name] for name in ("sequence", "work_set_id") if said.get(name) is not None}
+    capability = said.get("capability")
+    if isinstance(capability, dict) and isinstance(capability.get("capability_id"), str):
+        context["capability_id"] = capability["capability_id"]
+    owners = {row.edges[0].from_ for row in prepared.facts.ownership if row.edges}
+    return Claim(
+        subject=question.principal.id,
+        action=question.action,
+        key=question.resource.key,
+        type=question.resource.type,
+        fields=question.fields,
+        concurrency=str(concurrency_of(question.resource.type, question.action, question.fields)),
+        request=_kept(question),
+        set_operations=question.context.get("set_operations"),
+        context=context,
+        owner=owners.pop() if len(owners) == 1 else None,
+    )
+
+
+def _kept(question: Question) -> dict[str, Any]:
+    """Return the request with what was believed and nothing else; the ledger takes no fractions, so none is kept."""
+    assert question.principal is not None  # noqa: S101 - for the type checker; the caller has just looked
+    assert question.resource is not None  # noqa: S101 - the same
+    kind, _, name = question.principal.id.partition(":")
+    context = {key: value for key, value in question.context.items() if key not in _NOT_KEPT}
+    if question.fields:
+        context["fields"] = list(question.fields)
+    said = question.evaluation.context
+    for key in ("sequence", "capability"):
+        if said.get(key) is not None:
+            context[key] = said[key]
+    action: dict[str, Any] = {"name": question.evaluation.action}
+    resource: dict[str, Any] = {"type": "key", "id": question.resource.key}
+    for target, root in ((action, "action"), (resource, "resource")):
+        if question.properties.get(root):
+            target["properties"] = question.properties[root]
+    subject = {"type": kind, "id": name}
+    kept: dict[str, Any] = without_fractions(
+        {"subject": subject, "action": action, "resource": resource, "context": context}
+    )
+    return kept
+
+
+def without_fractions(value: Any) -> Any:
+    """Return JSON without members that the ledger has no form for."""
+    if isinstance(value, dict):
+        return {key: without_fractions(each) for key, each in value.items() if not isinstance(each, float)}
+    if isinstance(value, list | tuple):
+        return [without_fractions(each) for each in value if not isinstance(each, float)]
+    return value
