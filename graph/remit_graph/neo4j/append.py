@@ -89,7 +89,7 @@ def _parameters(expected: Head, spelled: Spelled, max_clock_skew: timedelta) -> 
         "max_clock_skew": max_clock_skew // timedelta(microseconds=1),
         "last_revision": last.revision,
         "last_hash": last.hash,
-        "last_place": spelled.rows[-1]["place"],
+        "last_place": spelled.rows[-1][0],
         "rows": spelled.rows,
         "results": spelled.results,
     }

@@ -101,7 +101,7 @@ async def advance(database: Database, realm: str) -> bool:
 async def _apply(transaction: AsyncManagedTransaction, rows: Sequence[Found], head: int) -> tuple[int, int]:
     """Apply as many of `rows` as make a chunk; return the place reached (0 for none) and the last whole revision."""
     taken, waves = _chunk(rows)
-    if taken == 1 and len(waves) == 1 and len(waves[0].edge_ends) > CHUNK:
+    if taken == 1 and len(waves) == 1 and waves[0].size > CHUNK:
         # One row may end more edges than a chunk. Those that ended are not found again, so it is simply repeated.
         if await end_edges(transaction, waves[0].edge_ends, limit=CHUNK) == CHUNK:
             return 0, rows[0]["revision"] - 1

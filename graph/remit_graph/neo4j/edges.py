@@ -7,7 +7,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from remit_graph.errors import ModelError
 from remit_graph.model.edge import AUTHORITY, MEMBERSHIPS, RESOURCE_EDGES, TO_SELECTOR, EdgeType
@@ -15,16 +15,44 @@ from remit_graph.neo4j.nouns import Named, principal, resource, selector
 from remit_graph.neo4j.properties import OF_EDGES, digest_of, digest_of_end, flatten
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from remit_graph.model.instant import Instant
 
-Row = dict[str, Any]
+Properties = dict[str, Any]
 _PAIR: Final = 2
 
 
-def begun(record: Mapping[str, Any], revision: int) -> Row:
-    """Return the parameters that begin the edge of an `edge.begin` change.
+class Begun(NamedTuple):
+    """An edge that begins.
+
+    Attributes:
+        shape: Which nodes it joins, the ending of the query that makes it; empty for one that joins nothing.
+        label: The second label of its node.
+        properties: Of the relationship.
+    """
+
+    shape: str
+    label: str
+    properties: Properties
+
+
+class Ended(NamedTuple):
+    """Edges that end together.
+
+    Attributes:
+        facts: What they say about their end.
+        digest: What that adds to their digests.
+        edges: Pairs of edge id and version.
+    """
+
+    facts: Properties
+    digest: int
+    edges: Sequence[tuple[str, int]]
+
+
+def begun(record: Mapping[str, Any], revision: int) -> Begun:
+    """Return how the edge of an `edge.begin` change begins.
 
     Raises:
         ModelError: the record does not say which edge it is.
@@ -33,16 +61,18 @@ def begun(record: Mapping[str, Any], revision: int) -> Row:
     properties = flatten(record)
     properties |= {"position": f"{edge_id}@{version}", "revision_from": revision}
     if isinstance(record.get("rests_on"), list):
-        properties["rests_on_edges"] = [
-            str(each.get("edge_id")) for each in record["rests_on"] if isinstance(each, dict)
-        ]
+        properties["rests_on_edges"] = [str(one.get("edge_id")) for one in record["rests_on"] if isinstance(one, dict)]
     properties["row_digest"] = digest_of(properties, OF_EDGES)
-    row: Row = {"properties": properties, "position": properties["position"], "under": record.get("under")}
-    ends = ends_of(record)
-    if ends is not None:
-        edge = EdgeType(record["edge"])
-        row |= {"edge": str(edge), "label": label_of(edge), **_end("from", ends[0]), **_end("to", ends[1])}
-    return row
+    if ends_of(record) is None:
+        return Begun("", "Unjoined", properties)
+    edge = EdgeType(record["edge"])
+    return Begun(_shape(edge), label_of(edge), properties)
+
+
+def _shape(edge: EdgeType) -> str:
+    if edge in RESOURCE_EDGES:
+        return "between_resources"
+    return "to_selectors" if edge in TO_SELECTOR else "between_principals"
 
 
 def ends_of(record: Mapping[str, Any]) -> tuple[Named, Named] | None:
@@ -67,21 +97,17 @@ def label_of(edge: EdgeType) -> str:
     return "Membership" if edge in MEMBERSHIPS else "Relation"
 
 
-def ended(body: Mapping[str, Any], revision: int, at: Instant) -> list[Row]:
-    """Return the parameters that end the edges of an `edges.end` change.
+def ended(body: Mapping[str, Any], revision: int, at: Instant) -> Ended:
+    """Return how the edges of an `edges.end` change end.
 
     Raises:
         ModelError: it does not list pairs of an id and a version.
     """
-    facts = {"revision_to": revision, "ended_at": at}
+    facts: Properties = {"revision_to": revision, "ended_at": at}
     for member, name in (("cause", "ended_by"), ("code", "ended_code")):
         if body.get(member) is not None:
             facts[name] = body[member]
-    digest = digest_of_end(facts)
-    return [
-        {"edge_id": edge_id, "version": version, "ended": facts, "digest": digest}
-        for edge_id, version in pairs(body.get("edges", ()))
-    ]
+    return Ended(facts, digest_of_end(facts), pairs(body.get("edges", ())))
 
 
 def pairs(listed: Iterable[Any]) -> list[tuple[str, int]]:
@@ -98,8 +124,3 @@ def _checked(edge_id: Any, version: Any) -> tuple[str, int]:
     if not isinstance(edge_id, str) or not isinstance(version, int):
         raise ModelError(f"`{edge_id}`, `{version}` are no edge id and version")
     return edge_id, version
-
-
-def _end(side: str, node: Named) -> Row:
-    labels = [node.label] if node.label == "Selector" else [node.label, "Mentioned"]
-    return {f"{side}_ref": node.ref, f"{side}_labels": labels, f"{side}_properties": dict(node.identity)}

@@ -15,10 +15,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from remit_graph.model.change import canonical, digest
-from remit_graph.neo4j.edges import begun, ended
+from remit_graph.neo4j.edges import Begun, Ended, begun, ended, ends_of
 from remit_graph.neo4j.nouns import Named, is_noun, named, named_by, was_label
 from remit_graph.neo4j.properties import OF_ENTITIES, digest_of, digest_of_end, flatten
-from remit_graph.neo4j.references import DECLARED, proofs_of, references_of
+from remit_graph.neo4j.references import Reference, proofs_of, references_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -39,23 +39,37 @@ class Step(NamedTuple):
     change: Change
 
 
+class Put(NamedTuple):
+    """A thing as it is from now on.
+
+    Attributes:
+        thing: Its node.
+        properties: All of the node's.
+        references: What it refers to by name.
+        rests_on: The edges that its authority rests on.
+    """
+
+    thing: Named
+    properties: Row
+    references: list[Reference]
+    rests_on: list[Reference]
+
+
 @dataclass(slots=True)
 class Wave:
     """The parameters of one round of statements."""
 
-    edge_ends: list[Row] = field(default_factory=list)
+    edge_ends: list[Ended] = field(default_factory=list)
     entity_ends: list[Row] = field(default_factory=list)
-    entity_puts: dict[str, Row] = field(default_factory=dict)
-    edge_begins: list[Row] = field(default_factory=list)
-    unjoined: list[Row] = field(default_factory=list)
+    entity_puts: dict[str, Put] = field(default_factory=dict)
+    edge_begins: list[Begun] = field(default_factory=list)
     used: set[str] = field(default_factory=set)
 
     @property
     def size(self) -> int:
         """How many elements it touches."""
-        return sum(
-            len(each) for each in (self.edge_ends, self.entity_ends, self.entity_puts, self.edge_begins, self.unjoined)
-        )
+        ending = sum(len(each.edges) for each in self.edge_ends)
+        return ending + len(self.entity_ends) + len(self.entity_puts) + len(self.edge_begins)
 
 
 def steps_of(entries: Iterable[Entry]) -> Iterator[Step]:
@@ -77,8 +91,8 @@ def plan(steps: Iterable[Step]) -> list[Wave]:
         if step.change.kind == "edge.begin":
             _begin_edge(waves[-1], step)
         elif step.change.kind == "edges.end":
-            rows = ended(step.change.body, step.revision, step.at)
-            _after(waves, (f"edge/{row['edge_id']}" for row in rows)).edge_ends.extend(rows)
+            ending = ended(step.change.body, step.revision, step.at)
+            _after(waves, (f"edge/{edge_id}" for edge_id, _ in ending.edges)).edge_ends.append(ending)
         elif verb == "end" and (thing := _thing(noun, step)) is not None:
             _after(waves, (thing.ref,)).entity_ends.append(_end(thing, step))
         elif verb in ("put", "set", "activate") and (thing := _thing(noun, step)) is not None:
@@ -103,13 +117,10 @@ def _thing(noun: str, step: Step) -> Named | None:
 
 
 def _begin_edge(wave: Wave, step: Step) -> None:
-    row = begun(step.change.body, step.revision)
-    wave.used.add(f"edge/{row['properties']['edge_id']}")
-    if "edge" not in row:
-        wave.unjoined.append(row)
-        return
-    wave.used |= {row["from_ref"], row["to_ref"]}
-    wave.edge_begins.append(row)
+    edge = begun(step.change.body, step.revision)
+    wave.used.add(f"edge/{edge.properties['edge_id']}")
+    wave.used.update(end.ref for end in ends_of(step.change.body) or ())
+    wave.edge_begins.append(edge)
 
 
 def _put(wave: Wave, thing: Named, noun: str, step: Step) -> None:
@@ -118,18 +129,12 @@ def _put(wave: Wave, thing: Named, noun: str, step: Step) -> None:
     references = references_of(body, thing) if refers else []
     rests_on = proofs_of(body) if refers else []
     properties = {**_defaults(noun, body), **flatten(body), **thing.identity, "as_of": step.revision}
-    properties["references"] = digest(canonical([references, rests_on])) if references or rests_on else ""
+    if references or rests_on:
+        properties["references"] = digest(canonical([references, rests_on]))
     properties["row_digest"] = digest_of(properties, OF_ENTITIES)
     properties["ref"] = thing.ref
     wave.used |= {thing.ref, *(each["ref"] for each in references)}
-    wave.entity_puts[thing.ref] = {
-        "ref": thing.ref,
-        "label": thing.label,
-        "revision": step.revision,
-        "properties": properties,
-        "references": references,
-        "rests_on": rests_on,
-    }
+    wave.entity_puts[thing.ref] = Put(thing, properties, references, rests_on)
 
 
 def _defaults(noun: str, body: Mapping[str, Any]) -> Row:
@@ -152,14 +157,3 @@ def _end(thing: Named, step: Step) -> Row:
         "ended": facts,
         "digest": digest_of_end(facts),
     }
-
-
-def mentions_of(rows: Iterable[Row]) -> list[Row]:
-    """Return the principals and resources that `rows` refer to, each once, as nodes to be made if they are missing."""
-    found = {
-        each["ref"]: {"ref": each["ref"], "label": each["label"], "properties": dict(each["identity"])}
-        for row in rows
-        for each in row["references"]
-        if each["noun"] in DECLARED
-    }
-    return list(found.values())

@@ -22,8 +22,8 @@ PRINCIPALS: Final = frozenset(
 )  # fmt: skip
 """Members that hold a principal's id, or a list of them."""
 
-RESOURCES: Final = frozenset({"coordination_key", "resource", "resource_key", "resource_keys"})
-"""Members that hold a resource's key, or a list of them."""
+RESOURCES: Final = frozenset({"coordination_key", "keys", "resource", "resource_key", "resource_keys"})
+"""Members that hold a resource's key, or a list of them: as texts, or as objects with a `key`."""
 
 NOUNS: Final[Mapping[str, str]] = {
     "approval_id": "approval",
@@ -71,7 +71,8 @@ def proofs_of(record: Mapping[str, Any]) -> list[Reference]:
 
 
 def _targets(member: str, value: Any) -> Iterator[Named]:
-    for each in value if isinstance(value, list | tuple) else (value,):
+    for one in value if isinstance(value, list | tuple) else (value,):
+        each = one.get("key") if isinstance(one, dict) else one
         if not isinstance(each, str) or not each:
             continue
         if member in PRINCIPALS and each.partition(":")[0] in KINDS:

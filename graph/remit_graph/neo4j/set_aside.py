@@ -95,13 +95,13 @@ def _claimed(finding: Finding) -> Row | None:
     return {"handle": finding.handle, "ref": thing.ref, "labels": labels, "properties": dict(thing.identity)}
 
 
-async def _edges_back(database: Database, positions: Sequence[str]) -> list[Row]:
+async def _edges_back(database: Database, positions: Sequence[str]) -> list[list[Any]]:
     found = await database.read("edges_to_restore", positions=list(positions))
     rows = [await edge_row(database, each["node"]) for each in found]
     return [row for row in rows if row is not None]
 
 
-async def _entities_back(database: Database, findings: Sequence[Finding]) -> list[Row]:
+async def _entities_back(database: Database, findings: Sequence[Finding]) -> list[list[Any]]:
     by_noun: defaultdict[str, set[str]] = defaultdict(set)
     for each in findings:
         by_noun[noun_of(each.kind)].add(each.name)

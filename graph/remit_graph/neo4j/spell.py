@@ -29,13 +29,14 @@ class Spelled:
 
     Attributes:
         entries: What every reader will get, read back from the rows.
-        rows: The properties of the `:Change` nodes.
-        results: The properties of the `:Op` nodes.
+        rows: What the `:Change` nodes are made of.
+        results: What the `:Op` nodes are made of. Both are lists and no maps: packing the names of members again for
+            each row would cost the driver as much as the values.
     """
 
     entries: tuple[Entry, ...]
-    rows: list[dict[str, Any]]
-    results: list[dict[str, Any]]
+    rows: list[list[Any]]
+    results: list[list[Any]]
 
 
 def spell(expected: Head, batch: Sequence[Command]) -> Spelled:
@@ -52,7 +53,7 @@ def spell(expected: Head, batch: Sequence[Command]) -> Spelled:
             schema=expected.schema,
         )
     entries: list[Entry] = []
-    rows: list[dict[str, Any]] = []
+    rows: list[list[Any]] = []
     previous, at = expected.hash, expected.at
     for index, command in enumerate(batch):
         _refuse_earlier(command.at, at, index)
@@ -79,27 +80,21 @@ def _refuse_earlier(at: int, before: int, index: int) -> None:
         )
 
 
-def _row(row: Row, command: Command, rows: int) -> dict[str, Any]:
-    """Return the properties of one row; the first tells how many there are, so that a part is not taken for all."""
-    return {
-        "place": place_of(row.revision, row.seq),
-        "revision": row.revision,
-        "seq": row.seq,
-        "kind": command.changes[row.seq - 1].kind if row.seq else "command",
-        "body": row.body,
-        "hash": row.hash,
-        "rows": None if row.seq else rows,
-    }
+def _row(row: Row, command: Command, rows: int) -> list[Any]:
+    """Return place, kind, body, hash and, for the first row, how many there are: a part is then not taken for all."""
+    kind = command.changes[row.seq - 1].kind if row.seq else "command"
+    return [place_of(row.revision, row.seq), kind, row.body, row.hash, None if row.seq else rows]
 
 
-def _results(after: int, batch: Sequence[Command]) -> list[dict[str, Any]]:
+def _results(after: int, batch: Sequence[Command]) -> list[list[Any]]:
+    """Return request id, fingerprint, revision and result of the commands that have an id."""
     return [
-        {
-            "request_id": command.request_id,
-            "fingerprint": command.fingerprint,
-            "revision": after + index + 1,
-            "result": NO_RESULT if command.result is None else command.result,
-        }
+        [
+            command.request_id,
+            command.fingerprint,
+            after + index + 1,
+            NO_RESULT if command.result is None else command.result,
+        ]
         for index, command in enumerate(batch)
         if command.request_id is not None
     ]

@@ -16,29 +16,29 @@ if TYPE_CHECKING:
     from collections.abc import Collection
 
     from remit_graph.neo4j.database import Database
-    from remit_graph.neo4j.plan import Row
+    from remit_graph.neo4j.properties import Properties
 
 
-async def edge_row(database: Database, node: Row) -> Row | None:
-    """Return the parameters that make the relationship of an edge's node, or None where the log has no such edge."""
+async def edge_row(database: Database, node: Properties) -> list[Any] | None:
+    """Return type and properties of the relationship of an edge's node, or None where the log has no such edge."""
     for found in await database.read("beginnings", revision=node["revision_from"]):
         record = json.loads(found["body"])["body"]
         if (record.get("edge_id"), record.get("version")) == (node["edge_id"], node["version"]):
-            row = begun(record, node["revision_from"])
-            return _ended(row, node) if "edge" in row else None
+            edge = begun(record, node["revision_from"])
+            return _with_end(edge.properties, node) if edge.shape else None
     return None
 
 
-def _ended(row: Row, node: Row) -> Row:
-    """Return the row with what the node says of the end; the node's digest vouches for it."""
+def _with_end(properties: Properties, node: Properties) -> list[Any]:
+    """Add what the node says of the end; the node's digest vouches for it."""
     ended = {name: value for name, value in node.items() if name == "revision_to" or name.startswith("ended_")}
-    properties = {**row["properties"], **ended}
-    properties["row_digest"] = (row["properties"]["row_digest"] + digest_of_end(ended)) % MODULUS
-    return {**row, "properties": properties, "type": f"WAS_{row['edge']}" if ended else row["edge"]}
+    digest = (properties["row_digest"] + digest_of_end(ended)) % MODULUS
+    kind = f"WAS_{properties['edge']}" if ended else properties["edge"]
+    return [kind, {**properties, **ended, "row_digest": digest}]
 
 
-async def entity_rows(database: Database, noun: str, refs: Collection[str]) -> list[Row]:
-    """Return the parameters that make the current nodes of `refs`, which are all of one noun."""
+async def entity_rows(database: Database, noun: str, refs: Collection[str]) -> list[list[Any]]:
+    """Return label and properties of the current nodes of `refs`, which are all of one noun."""
     last: dict[str, Step] = {}
     kinds = [f"{noun}.{verb}" for verb in ("put", "set", "activate", "end")]
     async for found in database.stream("changes_of_kinds", kinds=kinds):
@@ -51,4 +51,5 @@ async def entity_rows(database: Database, noun: str, refs: Collection[str]) -> l
         else:
             change = Change(document["kind"], document["body"])
             last[thing.ref] = Step(revision_of(found["place"]), document["at"], change)
-    return [row for wave in plan(last.values()) for row in wave.entity_puts.values()]
+    puts = [put for wave in plan(last.values()) for put in wave.entity_puts.values()]
+    return [[put.thing.label, put.properties] for put in puts]

@@ -26,12 +26,11 @@ WITH *, $inline AND materialised_revision = revision AS caught_up
 FOREACH (_ IN CASE WHEN fits THEN [1] ELSE [] END |
   SET head.revision = $last_revision, head.hash = $last_hash, head.at = $last_at, head.rows = head.rows + size($rows)
   FOREACH (row IN $rows |
-    CREATE (:Change {place: row.place, revision: row.revision, seq: row.seq, kind: row.kind, body: row.body,
-                     hash: row.hash, rows: row.rows})
+    CREATE (:Change {place: row[0], revision: row[0] / 1048576, seq: row[0] % 1048576, kind: row[1], body: row[2],
+                     hash: row[3], rows: row[4]})
   )
   FOREACH (result IN $results |
-    CREATE (:Op {request_id: result.request_id, fingerprint: result.fingerprint, revision: result.revision,
-                 result: result.result})
+    CREATE (:Op {request_id: result[0], fingerprint: result[1], revision: result[2], result: result[3]})
   )
 )
 FOREACH (_ IN CASE WHEN fits AND caught_up THEN [1] ELSE [] END |

@@ -17,70 +17,103 @@ SET part.count = coalesce(part.count, 0) + delta.nodes, part.digest = coalesce(p
 // entities_put
 // Make nodes what the ledger says they are now; return those whose references are other ones than before.
 UNWIND $rows AS row
-MERGE (node:Entity {ref: row.ref})
-WITH row, node, node.row_digest AS before, node.references AS references,
-     coalesce(node.revision_from, row.revision) AS revision_from
-SET node = row.properties, node.revision_from = revision_from
-SET node:$(row.label)
+WITH row[0] AS label, row[1] AS facts
+MERGE (node:Entity {ref: facts.ref})
+WITH label, facts, node, node.row_digest AS before, node.references AS references,
+     coalesce(node.revision_from, facts.as_of) AS revision_from
+SET node = facts, node.revision_from = revision_from
+SET node:$(label)
 REMOVE node:Mentioned
-WITH row.label AS label, sum(CASE WHEN before IS NULL THEN 1 ELSE 0 END) AS nodes,
-     sum(row.properties.row_digest - coalesce(before, 0)) AS digest,
-     collect(CASE WHEN coalesce(references, '') <> row.properties.references THEN row.ref END) AS changed
+WITH label, sum(CASE WHEN before IS NULL THEN 1 ELSE 0 END) AS nodes,
+     sum(facts.row_digest - coalesce(before, 0)) AS digest,
+     collect(CASE WHEN coalesce(references, '') <> coalesce(facts.references, '') THEN facts.ref END) AS changed
 MERGE (part:Part {name: label})
 SET part.count = coalesce(part.count, 0) + nodes, part.digest = coalesce(part.digest, 0) + digest
 RETURN changed
 
-// entities_mention
-// Make nodes for principals and resources that are named somewhere, though nobody declared them.
-UNWIND $rows AS row
-OPTIONAL MATCH (current:Entity {ref: row.ref})
-OPTIONAL MATCH (ended:Ended {was_ref: row.ref})
-WITH row, current, count(ended) AS ended
-WHERE current IS NULL AND ended = 0
-MERGE (node:Entity {ref: row.ref})
-ON CREATE SET node:Mentioned:$(row.label), node += row.properties
-
 // entities_refer
-// Replace what nodes refer to: the current node of that name, else the last ended one.
+// Replace what nodes refer to: edges in the versions of then, and by name the current node or the last one that ended.
+// A principal or resource that nobody declared becomes a node that is merely named.
 UNWIND $rows AS row
-MATCH (node:Entity {ref: row.ref})
+MATCH (node:Entity {ref: row[0]})
 CALL (node) {
   MATCH (node)-[old]->()
   WHERE old.member IS NOT NULL
   DELETE old
 }
-UNWIND row.references AS reference
-OPTIONAL MATCH (current:Entity {ref: reference.ref})
-OPTIONAL CALL (reference, current) {
+CALL (node, row) {
+  UNWIND row[2] AS hop
+  MATCH (edge:Edge {position: hop[0]})
+  CREATE (node)-[:RESTS_ON {position: hop[0], ordinal: hop[1], member: hop[2]}]->(edge)
+}
+UNWIND row[1] AS reference
+WITH node, reference[0] AS type, reference[1] AS member, reference[2] AS ref, reference[3] AS label,
+     reference[4] AS identity
+OPTIONAL MATCH (current:Entity {ref: ref})
+OPTIONAL CALL (ref, current) {
   WITH *
   WHERE current IS NULL
-  MATCH (ended:Ended {was_ref: reference.ref})
+  MATCH (ended:Ended {was_ref: ref})
   RETURN ended
   ORDER BY ended.revision_to DESC
   LIMIT 1
 }
-WITH node, reference, coalesce(current, ended) AS target
+WITH node, type, member, ref, label, identity, coalesce(current, ended) AS known
+OPTIONAL CALL (ref, label, identity, known) {
+  WITH *
+  WHERE known IS NULL AND label IS NOT NULL
+  MERGE (made:Entity {ref: ref})
+  ON CREATE SET made:Mentioned:$(label), made += identity
+  RETURN made
+}
+WITH node, type, member, coalesce(known, made) AS target
 WHERE target IS NOT NULL
-CREATE (node)-[:$(reference.type) {member: reference.member}]->(target)
+CREATE (node)-[:$(type) {member: member}]->(target)
 
-// entities_rest
-// Join nodes to the edges that their authority rests on, in the versions of then.
+// edges_begin_to_selectors
+// Begin versions of root grants: the relationship that Cypher walks, and the node that evidence points at.
 UNWIND $rows AS row
-MATCH (node:Entity {ref: row.ref})
-UNWIND row.rests_on AS hop
-MATCH (edge:Edge {position: hop.position})
-CREATE (node)-[:RESTS_ON {position: hop.position, ordinal: hop.ordinal, member: hop.member}]->(edge)
+WITH row[0] AS label, row[1] AS facts
+MERGE (from:Entity {ref: 'principal/' + facts.from})
+ON CREATE SET from:Principal:Mentioned, from.id = facts.from, from.kind = split(facts.from, ':')[0]
+MERGE (to:Entity {ref: 'selector/' + facts.to})
+ON CREATE SET to:Selector, to.key = facts.to, to.wildcard = '*' IN split(facts.to, ':')
+CREATE (from)-[edge:$(facts.edge)]->(to)
+CREATE (from)<-[:FROM]-(node:Edge:$(label))-[:TO]->(to)
+SET edge = facts
+SET node = facts {.edge_id, .version, .position, .edge, .from, .to, .scope, .valid_from, .valid_until, .epoch, .issuer,
+                  .under, .max_depth, .ownership_epoch, .revision_from, .row_digest, live: facts.edge_id}
+WITH facts.edge AS name, count(*) AS edges, sum(facts.row_digest) AS digest
+MERGE (part:Part {name: name})
+SET part.count = coalesce(part.count, 0) + edges, part.digest = coalesce(part.digest, 0) + digest
 
-// edges_begin
-// Begin versions of edges: the relationship that Cypher walks, and the node that evidence points at.
+// edges_begin_between_principals
+// Begin versions of edges between principals.
 UNWIND $rows AS row
-MERGE (from:Entity {ref: row.from_ref})
-ON CREATE SET from:$(row.from_labels), from += row.from_properties
-MERGE (to:Entity {ref: row.to_ref})
-ON CREATE SET to:$(row.to_labels), to += row.to_properties
-CREATE (from)-[edge:$(row.edge)]->(to)
-CREATE (from)<-[:FROM]-(node:Edge:$(row.label))-[:TO]->(to)
-WITH edge, node, row.properties AS facts
+WITH row[0] AS label, row[1] AS facts
+MERGE (from:Entity {ref: 'principal/' + facts.from})
+ON CREATE SET from:Principal:Mentioned, from.id = facts.from, from.kind = split(facts.from, ':')[0]
+MERGE (to:Entity {ref: 'principal/' + facts.to})
+ON CREATE SET to:Principal:Mentioned, to.id = facts.to, to.kind = split(facts.to, ':')[0]
+CREATE (from)-[edge:$(facts.edge)]->(to)
+CREATE (from)<-[:FROM]-(node:Edge:$(label))-[:TO]->(to)
+SET edge = facts
+SET node = facts {.edge_id, .version, .position, .edge, .from, .to, .scope, .valid_from, .valid_until, .epoch, .issuer,
+                  .under, .max_depth, .ownership_epoch, .revision_from, .row_digest, live: facts.edge_id}
+WITH facts.edge AS name, count(*) AS edges, sum(facts.row_digest) AS digest
+MERGE (part:Part {name: name})
+SET part.count = coalesce(part.count, 0) + edges, part.digest = coalesce(part.digest, 0) + digest
+
+// edges_begin_between_resources
+// Begin versions of edges between resources.
+UNWIND $rows AS row
+WITH row[0] AS label, row[1] AS facts
+MERGE (from:Entity {ref: 'resource/' + facts.from})
+ON CREATE SET from:Resource:Mentioned, from.key = facts.from
+MERGE (to:Entity {ref: 'resource/' + facts.to})
+ON CREATE SET to:Resource:Mentioned, to.key = facts.to
+CREATE (from)-[edge:$(facts.edge)]->(to)
+CREATE (from)<-[:FROM]-(node:Edge:$(label))-[:TO]->(to)
 SET edge = facts
 SET node = facts {.edge_id, .version, .position, .edge, .from, .to, .scope, .valid_from, .valid_until, .epoch, .issuer,
                   .under, .max_depth, .ownership_epoch, .revision_from, .row_digest, live: facts.edge_id}
@@ -90,24 +123,26 @@ SET part.count = coalesce(part.count, 0) + edges, part.digest = coalesce(part.di
 
 // edges_begin_unjoined
 // Note versions of edges that name no known type or no ends: they are unique like all others and join nothing.
-UNWIND $rows AS row
+UNWIND $rows AS facts
 CREATE (node:Edge:Unjoined)
-SET node = row.properties, node.live = row.properties.edge_id
+SET node = facts, node.live = facts.edge_id
 
 // edges_under
 // Join delegations to the right or delegation they were made under.
 UNWIND $rows AS row
-MATCH (node:Edge {position: row.position})
-MATCH (right:Edge {position: row.under})
+MATCH (node:Edge {position: row[0]})
+MATCH (right:Edge {position: row[1]})
 CREATE (node)-[:UNDER]->(right)
 
 // edges_end
 // Move at most $limit of these versions of edges into history; those that are not current are left as they are.
 // INVARIANT: one branch for each type of edge, since only a written type is looked up in its index.
 UNWIND $rows AS row
-MATCH (node:Edge {live: row.edge_id})
-WHERE node.version = row.version
-WITH row, node
+WITH row[0] AS ended, row[1] AS added, row[2] AS edges
+UNWIND edges AS each
+MATCH (node:Edge {live: each[0]})
+WHERE node.version = each[1]
+WITH node, ended, added
 LIMIT $limit
 OPTIONAL MATCH (from)<-[:FROM]-(node)-[:TO]->(to)
 OPTIONAL CALL (node) {
@@ -186,13 +221,13 @@ OPTIONAL CALL (node) {
   MATCH ()-[edge:REPORTS_TO {edge_id: node.edge_id}]->()
   RETURN edge
 }
-WITH row, node, from, to, edge, node.row_digest AS before, (node.row_digest + row.digest) % $modulus AS after,
+WITH node, ended, from, to, edge, node.row_digest AS before, (node.row_digest + added) % $modulus AS after,
      coalesce(properties(edge), node {.*, live: null}) AS facts
 FOREACH (_ IN CASE WHEN from IS NULL THEN [] ELSE [1] END |
   CREATE (from)-[was:$('WAS_' + node.edge)]->(to)
-  SET was = facts, was += row.ended, was.row_digest = after
+  SET was = facts, was += ended, was.row_digest = after
 )
-SET node += row.ended, node.row_digest = after
+SET node += ended, node.row_digest = after
 REMOVE node.live
 DELETE edge
 WITH node.edge AS name, from IS NOT NULL AS joined, count(*) AS edges, sum(before) AS before, sum(after) AS after

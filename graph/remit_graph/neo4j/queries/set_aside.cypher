@@ -45,24 +45,17 @@ RETURN position, properties(node) AS node
 // edges_restore
 // Put relationships of edges back between the ends that the ledger gave them.
 UNWIND $rows AS row
-MATCH (node:Edge {position: row.position})
-OPTIONAL MATCH (node)-[wrong:FROM|TO]->()
-DELETE wrong
-WITH DISTINCT row, node
-MERGE (from:Entity {ref: row.from_ref})
-ON CREATE SET from:$(row.from_labels), from += row.from_properties
-MERGE (to:Entity {ref: row.to_ref})
-ON CREATE SET to:$(row.to_labels), to += row.to_properties
-CREATE (from)-[edge:$(row.type)]->(to)
-CREATE (from)<-[:FROM]-(node)
-CREATE (to)<-[:TO]-(node)
-SET edge = row.properties
+WITH row[0] AS type, row[1] AS facts
+MATCH (from)<-[:FROM]-(:Edge {position: facts.position})-[:TO]->(to)
+CREATE (from)-[edge:$(type)]->(to)
+SET edge = facts
 
 // entities_restore
 // Make current nodes again what the ledger says.
 UNWIND $rows AS row
-MERGE (node:Entity {ref: row.ref})
-WITH row, node, coalesce(node.revision_from, row.revision) AS revision_from
-SET node = row.properties, node.revision_from = revision_from
-SET node:$(row.label)
+WITH row[0] AS label, row[1] AS facts
+MERGE (node:Entity {ref: facts.ref})
+WITH label, facts, node, coalesce(node.revision_from, facts.as_of) AS revision_from
+SET node = facts, node.revision_from = revision_from
+SET node:$(label)
 REMOVE node:Mentioned
