@@ -11,7 +11,7 @@ from msgspec import Meta
 
 from remit_graph.errors import ModelError
 
-Algorithm = Literal["RS256", "RS384", "RS512", "ES256", "ES384", "ES512", "PS256", "PS384", "PS512", "EdDSA"]
+Algorithm = Literal["RS256", "RS384", "RS512", "ES256", "ES384", "ES512", "PS256", "PS384", "PS512", "Ed25519"]
 """Public-key signatures only: a key that verifies must not be able to sign."""
 
 
@@ -44,5 +44,5 @@ class JwtIssuer:
             raise ModelError(f"issuer `{self.issuer}`: `{self.jwks_url}` is no http or https address")
         if (self.kind == "svid") != (self.trust_domain is not None):
             raise ModelError(f"issuer `{self.issuer}`: `trust_domain` belongs to `kind: svid`, and is needed there")
-        if self.kind == "svid" and "EdDSA" in self.algorithms:
-            raise ModelError(f"issuer `{self.issuer}`: a JWT-SVID is not signed with EdDSA")
+        if self.kind == "svid" and "Ed25519" in self.algorithms:
+            raise ModelError(f"issuer `{self.issuer}`: a JWT-SVID is not signed with Ed25519")

@@ -37,7 +37,8 @@ _KINDS: Final[dict[str, Callable[[Any], RSAKey | ECKey | OKPKey]]] = {
     "EC": ECKey.import_key,
     "OKP": OKPKey.import_key,
 }
-_WEAK_RSA_BITS: Final = 2_048
+_RSA_DIGITS: Final = 342
+"""Of the modulus of a 2,048 bit key in base64url; shorter ones are weak."""
 
 SigningKeys = KeySet
 
@@ -62,13 +63,14 @@ def read_key_set(document: Any) -> SigningKeys:
 def _signing_key(entry: Any) -> RSAKey | ECKey | OKPKey | None:
     if not isinstance(entry, dict) or entry.get("use") not in _USES or entry.get("kty") not in _KINDS:
         return None
+    if entry["kty"] == "RSA" and len(str(entry.get("n"))) < _RSA_DIGITS:
+        return None
     # `use` is judged here: `jwt-svid` is SPIFFE's own and unknown to the library.
     members = {name: value for name, value in entry.items() if name != "use"}
     try:
-        key: RSAKey | ECKey | OKPKey = _KINDS[entry["kty"]](members)
+        return _KINDS[entry["kty"]](members)
     except (JoseError, ValueError, TypeError, KeyError):
         return None
-    return None if isinstance(key, RSAKey) and key.public_key.key_size < _WEAK_RSA_BITS else key
 
 
 class FileKeys:
