@@ -73,7 +73,10 @@ async def edge_findings(database: Database, types: Collection[str], *, everythin
             finding = judge_edge(row)
             if finding is not None:
                 found.append(finding)
-    found.extend([_gone(row) async for row in database.stream("edges_gone", types=wanted)])
+    # One that was pointed elsewhere is not where it was, which has been said already.
+    changed = {(each.kind, each.name) for each in found if each.slip is Slip.CHANGED}
+    gone = [_gone(row) async for row in database.stream("edges_gone", types=wanted)]
+    found += [each for each in gone if (each.kind, each.name) not in changed]
     return sorted(found, key=lambda each: (each.kind, each.name, each.slip))
 
 
