@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 import pytest
-from hypothesis import settings
+from hypothesis import Phase, settings
 
 pytest_plugins = ["tests.support.services", "tests.support.report"]
 
@@ -17,8 +17,10 @@ MARKER_OF_FIXTURE = {
     "start_gateway": "gateways",
 }
 
-# In CI the examples are the same in every run; elsewhere they are new ones, and a failure prints how to repeat it.
-settings.register_profile("ci", derandomize=True, deadline=None, print_blob=True)
+# In CI the examples are the same in every run, and a failing one is not made smaller, which can take minutes; elsewhere
+# they are new ones. A failure prints how to repeat it.
+unshrunk = [phase for phase in Phase if phase is not Phase.shrink]
+settings.register_profile("ci", derandomize=True, deadline=None, print_blob=True, phases=unshrunk)
 settings.register_profile("here", deadline=None, print_blob=True)
 settings.load_profile("ci" if os.environ.get("CI") else "here")
 
