@@ -52,10 +52,10 @@ class Deployed:
 
 @pytest.fixture
 def deployed(tmp_path: Path) -> Iterator[Deployed]:
-    """A decision point that was not started, stopped at the end."""
+    """A decision point that was not started; ended with the test."""
     with ExitStack() as ends:
         deployed = Deployed(tmp_path / "decision-1")
-        ends.callback(deployed.process.stop)
+        ends.callback(deployed.process.kill)
         yield deployed
 
 
