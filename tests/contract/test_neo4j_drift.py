@@ -197,7 +197,8 @@ async def test_a_foreign_edge_stands_in_the_way_and_says_so(graph: Neo4jStore) -
      "CREATE (:Principal {id: 'instance:eve', trust: 9})", "CREATE (:Lease {note: 'mine'})",
      PROMOTED, "MATCH (l:Lease) DETACH DELETE l"],
     ids=["edge added", "filters widened", "edge deleted", "second owner", "ended edge revived",
-         "edge pointed elsewhere", "edge without id", "principal added", "lease added", "principal changed", "lease deleted"],
+         "edge pointed elsewhere", "edge without id", "principal added", "lease added", "principal changed",
+         "lease deleted"],
 )  # fmt: skip
 async def test_what_is_set_aside_leaves_the_ledgers_graph(graph: Neo4jStore, edit: LiteralString) -> None:
     """Afterwards nothing differs, and what an engineer wrote is kept with its properties."""

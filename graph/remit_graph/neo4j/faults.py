@@ -27,6 +27,9 @@ from remit_graph.errors import ConstraintBroken, ForeignStore, LedgerError, Ledg
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+TOLD: Final = 500
+"""Characters of the driver's own words that a message repeats."""
+
 
 class _Fault(NamedTuple):
     error: type[LedgerError]
@@ -97,14 +100,14 @@ def translate(error: DriverError | Neo4jError, url: str) -> LedgerError:
             url=url,
         )
     if isinstance(error, ConstraintError):
-        return ConstraintBroken(f"`{url}` refused what is there already: {_first_line(error)}")
+        return ConstraintBroken(f"`{url}` refused what is there already: {_told(error)}")
     fault = _FAULTS.get(code_of(error))
     if fault is None and isinstance(error, AuthError):
         fault = _FAULTS["Neo.ClientError.Security.Unauthorized"]
     if fault is not None:
-        return fault.error(f"`{url}` {fault.sentence}: {_first_line(error)}", advice=fault.advice, url=url)
+        return fault.error(f"`{url}` {fault.sentence}: {_told(error)}", advice=fault.advice, url=url)
     sentence, advice = _unreachable(error)
-    return LedgerUnavailable(f"`{url}` {sentence}: {_first_line(error)}", advice=advice, url=url)
+    return LedgerUnavailable(f"`{url}` {sentence}: {_told(error)}", advice=advice, url=url)
 
 
 def code_of(error: BaseException) -> str:
@@ -143,6 +146,7 @@ _CAUSES: Final[tuple[tuple[type[BaseException] | tuple[type[BaseException], ...]
         "refused the connection",
         "start Neo4j, or check host and port; 7687 is usual, 7474 is its web page",
     ),
+    (TimeoutError, "does not answer", "check that Neo4j runs and has not hung; writing goes on by itself when it does"),
 )
 """Kinds of exceptions below the driver's own, with what they mean; the first that is met counts."""
 
@@ -157,6 +161,7 @@ def _causes(error: BaseException | None) -> Iterator[BaseException]:
         error = error.__cause__
 
 
-def _first_line(error: BaseException) -> str:
-    message = getattr(error, "message", None) or str(error)
-    return str(message).partition("\n")[0]
+def _told(error: BaseException) -> str:
+    """Return what was said in one line; what is in the way stands at the end of it, where it does."""
+    message = str(getattr(error, "message", None) or error)
+    return " ".join(message.split())[:TOLD]
