@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from remit_service.decision.decide import Answer, Fault
+from remit_service.decision.decide import Fault
+from remit_service.decision.verdict import Answer
 from remit_service.engines.errors import EngineError, PolicyMismatch
 from remit_service.engines.ports import DECISION
 

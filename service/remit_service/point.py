@@ -146,8 +146,7 @@ class DecisionPoint:
         decision = await self._too_old(consistency, evaluation)
         if decision is None:
             decision = await self._decide(evaluation, caller)
-        total = (perf_counter_ns() - started) // 1_000
-        decision = replace(decision, timings_us={**decision.timings_us, "total": total})
+        decision.timings_us["total"] = (perf_counter_ns() - started) // 1_000
         return await self._recorded(decision, evaluation, caller, labels or {})
 
     async def explain(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from remit_graph.model.edge import MEMBERSHIPS
+from remit_graph.model.edge import MEMBERSHIPS, EdgeType
 
 if TYPE_CHECKING:
     from remit_graph.model.instant import Instant
@@ -26,3 +26,14 @@ def reached(view: View, principal: str, at: Instant, *, writes: bool) -> list[st
                         above.append(edge.to)
         frontier = above
     return sorted(found)
+
+
+def effective_trust(view: View, principal: str, at: Instant) -> int:
+    """Return the trust a principal has by itself or by what it acts as, whichever is higher."""
+    known = view.principals.get(principal)
+    trust = known.trust if known is not None else 0
+    for edge in view.outgoing(EdgeType.ACTS_AS, principal):
+        role = view.principals.get(edge.to)
+        if role is not None and role.trust > trust and edge.is_live(at) and view.alive(edge.to):
+            trust = role.trust
+    return trust

@@ -43,6 +43,7 @@ reasons contains "conflicting_operation" if unwritable
 # scope: document
 unwritable if {
 	data.remit.coordination.writes
+	input.resource.known == true
 	not _writable
 }
 

@@ -120,7 +120,19 @@ _objection(root, row) := {
 	"stale_ownership_epoch": object.get(root, "ownership_epoch", row.ownership_epoch) != row.ownership_epoch,
 } if root.edge == "OWNS"
 
-_objection(root, _) := {
-	"not_owner": object.get(root, "rests_on", null) == [],
-	"stale_ownership_epoch": count(object.get(root, "rests_on", [])) > 0,
-} if root.edge != "OWNS"
+# A grant under an owner that had this field is of an older owner; under one that never had it, of another.
+_objection(root, row) := {"stale_ownership_epoch": true} if {
+	root.edge != "OWNS"
+	_stamped(root, row)
+} else := {"not_owner": true} if {
+	root.edge != "OWNS"
+	root.rests_on
+}
+
+_stamped(root, row) if row.field in root.stamped_fields
+
+# Where nobody says which fields the owners had, any stamp may have been for this one.
+_stamped(root, _) if {
+	not root.stamped_fields
+	count(object.get(root, "rests_on", [])) > 0
+}

@@ -70,6 +70,14 @@ test_compares_a_grant_with_the_owners_it_rests_on if {
 	}
 }
 
+# A grant under an owner that had the field is of an older owner of it; under one that never had it, of another.
+test_tells_an_older_owner_from_another if {
+	under := [{"edge_id": "own-body", "ownership_epoch": 9}]
+
+	codes(array.concat(grant(under), fixture.added("/chains/0/hops/0/stamped_fields", ["canonical"]))) == ["stale_ownership_epoch"]
+	codes(array.concat(grant(under), fixture.added("/chains/0/hops/0/stamped_fields", ["body"]))) == ["not_owner"]
+}
+
 stamped := {
 	"the current one": [{"edge_id": "own-seo", "ownership_epoch": 9}],
 	"the current one among others": [

@@ -23,7 +23,7 @@ from remit_service.decision.explain import explain
 from remit_service.decision.facts import Facts, collect
 from remit_service.decision.reason_facts import Case
 from remit_service.decision.resolve import Question, resolve
-from remit_service.decision.verdict import conclude, refuse
+from remit_service.decision.verdict import Answer, conclude, refuse
 
 if TYPE_CHECKING:
     from remit_graph.model.condition import Scales
@@ -55,19 +55,6 @@ class Fault(Exception):
         super().__init__(code)
         self.code = code
         self.facts = facts
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """A policy document that was checked."""
-
-    effect: str
-    outcome: str
-    reasons: tuple[str, ...]
-    determining: tuple[str, ...]
-    obligations: tuple[Mapping[str, Any], ...]
-    policy_revision: str
-    document: Mapping[str, Any]
 
 
 @dataclass(slots=True)
@@ -119,20 +106,11 @@ def interpret(prepared: Prepared, answer: Answer, *, rules: Rules, engine_us: in
         view=prepared.view,
         scales=rules.scales,
     )
-    decision = conclude(
-        case=case,
-        effect=answer.effect,
-        outcome=answer.outcome,
-        codes=answer.reasons,
-        determining=answer.determining,
-        obligations=answer.obligations,
-        policy_revision=answer.policy_revision,
-        table=rules.reasons,
-    )
-    wanted = prepared.question.evaluation.context.get("explain") is True
-    explanation = explain(case, decision, rules.reasons) if wanted else None
     timings = {"facts": prepared.facts_us, "engine": engine_us}
-    return replace(decision, explanation=explanation, timings_us=timings)
+    decision = conclude(case, answer, table=rules.reasons, timings_us=timings)
+    if prepared.question.evaluation.context.get("explain") is True:
+        return replace(decision, explanation=explain(case, decision, rules.reasons))
+    return decision
 
 
 def fault(prepared: Prepared, error: Fault, *, rules: Rules) -> Decision:

@@ -46,6 +46,7 @@ class Decision:
         explanation: Only where asked for.
         record_input: The policy input, for the record; never in an answer.
         deny_is_fault: Whether a fault, not a rule, denied.
+        timings_us: Microseconds by stage; whoever adds a stage adds its own, so this alone may grow.
     """
 
     decision_id: str
@@ -67,7 +68,7 @@ class Decision:
     record_input: Mapping[str, Any] = field(default_factory=dict)
     deny_is_fault: bool = False
     cached: bool = False
-    timings_us: Mapping[str, int] = field(default_factory=dict)
+    timings_us: dict[str, int] = field(default_factory=dict)
 
     def __bool__(self) -> bool:
         """Refuse: a permit with an obligation is no bare yes."""

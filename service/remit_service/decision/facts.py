@@ -90,7 +90,7 @@ def _proof_facts(view: View, question: Question, proof: Proof) -> dict[str, Any]
     assert target is not None  # noqa: S101 - for the type checker; the caller has just looked
     return {
         "chains": [chain_facts(view, target, chain, number) for number, chain in enumerate(proof.found.chains, 1)],
-        "near_misses": [near_facts(miss, number) for number, miss in enumerate(proof.near, 1)],
+        "near_misses": [near_facts(view, target, miss, number) for number, miss in enumerate(proof.near, 1)],
         "search": {"truncated": proof.found.truncated, "depth_bound_hit": proof.found.depth_bound_hit},
     }
 

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from remit_graph.model.edge import MEMBERSHIPS, ROOT_GRANTS, Edge, EdgeType
+from remit_graph.view.members import effective_trust
 from remit_graph.view.near import NearMiss, near_misses
 from remit_graph.view.ownership import issuer_standing
 from remit_graph.view.prove import Prover, Restriction
 
 if TYPE_CHECKING:
-
     from remit_graph.model.condition import Scales
     from remit_graph.view.chains import Chain, Found
     from remit_graph.view.state import View
@@ -54,24 +54,58 @@ def chain_facts(view: View, target: Target, chain: Chain, number: int) -> dict[s
 
 def _hop(view: View, target: Target, edge: Edge, after: int) -> dict[str, Any]:
     root = edge.edge in ROOT_GRANTS
-    holder = view.principals.get(edge.from_ if root else edge.to)
     return {
+        **_fixed(edge),
+        "minimum_epoch": view.minimum_epoch(edge, writes=target.spec.writes),
+        "stamped_fields": _stamped_fields(view, target, edge),
+        "delegations_after": after,
+        "issuer_standing": issuer_standing(view, edge, target.at) if root else "none",
+        "trust": effective_trust(view, edge.from_ if root else edge.to, target.at),
+        "disabled": not (view.alive(edge.from_) and (root or view.alive(edge.to))),
+    }
+
+
+_FIXED: dict[int, tuple[Edge, dict[str, Any]]] = {}
+_FIXED_KEPT: Final = 50_000
+
+
+def _fixed(edge: Edge) -> dict[str, Any]:
+    """Return the members of a hop that are the edge's own; kept, since an edge never changes and is shown often."""
+    kept = _FIXED.get(id(edge))
+    if kept is not None and kept[0] is edge:
+        return kept[1]
+    members = {
         **_reference(edge),
         "scope": edge.scope.record(),
         "valid_from": edge.valid_from,
         "valid_until": edge.valid_until,
         "epoch": edge.epoch,
-        "minimum_epoch": view.minimum_epoch(edge, writes=target.spec.writes),
         "max_depth": edge.max_depth,
-        "delegations_after": after,
         "issuer": edge.issuer,
-        "issuer_standing": issuer_standing(view, edge, target.at) if root else "none",
         "ownership_epoch": edge.ownership_epoch,
-        "rests_on": [{"edge_id": each, "ownership_epoch": epoch} for each, epoch in edge.rests_on],
+        "rests_on": _stamps(edge),
         "except": list(edge.except_),
-        "trust": holder.trust if holder is not None else 0,
-        "disabled": not (view.alive(edge.from_) and (root or view.alive(edge.to))),
     }
+    if len(_FIXED) >= _FIXED_KEPT:
+        _FIXED.clear()
+    _FIXED[id(edge)] = (edge, members)
+    return members
+
+
+def _stamps(edge: Edge) -> list[dict[str, Any]]:
+    return [{"edge_id": each, "ownership_epoch": epoch} for each, epoch in edge.rests_on]
+
+
+def _stamped_fields(view: View, target: Target, edge: Edge) -> list[str]:
+    """Return the touched fields that an owner a grant was issued under had, then or now."""
+    if not edge.rests_on:
+        return []
+    owned: set[str] = set()
+    for edge_id, _ in edge.rests_on:
+        versions = [*view.history.get(edge_id, ()), *([view.edges[edge_id]] if edge_id in view.edges else [])]
+        for owns in versions:
+            owned.update(target.fields if owns.scope.fields is None else owns.scope.fields)
+    return sorted(owned.intersection(target.fields) if target.fields else owned)
 
 
 def _reference(edge: Edge) -> dict[str, Any]:
@@ -105,9 +139,9 @@ def _memberships(view: View, target: Target, chain: Chain) -> list[dict[str, Any
     return rows
 
 
-def near_facts(miss: NearMiss, number: int) -> dict[str, Any]:
+def near_facts(view: View, target: Target, miss: NearMiss, number: int) -> dict[str, Any]:
     """Return one near miss with the first check it fails."""
-    hops = [_near_hop(edge) for edge in miss.chain.hops]
+    hops = [_near_hop(view, target, edge) for edge in miss.chain.hops]
     return {
         "chain_id": f"n{number}",
         "hops": hops,
@@ -117,10 +151,11 @@ def near_facts(miss: NearMiss, number: int) -> dict[str, Any]:
     }
 
 
-def _near_hop(edge: Edge) -> dict[str, Any]:
+def _near_hop(view: View, target: Target, edge: Edge) -> dict[str, Any]:
     hop = _reference(edge)
     if edge.edge is EdgeType.OWNS:
         hop["ownership_epoch"] = edge.ownership_epoch
     elif edge.edge in ROOT_GRANTS:
-        hop["rests_on"] = [{"edge_id": each, "ownership_epoch": epoch} for each, epoch in edge.rests_on]
+        hop["rests_on"] = _stamps(edge)
+        hop["stamped_fields"] = _stamped_fields(view, target, edge)
     return hop

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
@@ -24,34 +25,38 @@ def new_id(prefix: str) -> str:
     return f"{prefix}_{uuid4().hex}"
 
 
-def conclude(
-    *,
-    case: Case,
-    effect: str,
-    outcome: str,
-    codes: Iterable[str],
-    determining: Sequence[str],
-    obligations: Sequence[Mapping[str, Any]],
-    policy_revision: str,
-    table: ReasonTable,
-) -> Decision:
-    """Turn a policy result that was checked into a decision with sentences."""
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A policy document that was checked."""
+
+    effect: str
+    outcome: str
+    reasons: tuple[str, ...]
+    determining: tuple[str, ...]
+    obligations: tuple[Mapping[str, Any], ...]
+    policy_revision: str
+    document: Mapping[str, Any]
+
+
+def conclude(case: Case, answer: Answer, *, table: ReasonTable, timings_us: dict[str, int]) -> Decision:
+    """Turn a policy document that was checked into a decision with sentences."""
     question, view = case.question, case.view
-    carrying = _carrying(case.facts, determining)
+    carrying = _carrying(case.facts, answer.determining)
     return Decision(
         decision_id=new_id("dec"),
-        effect=effect,
-        outcome=outcome,
-        reasons=tuple(table.reason(code, facts_of(code, case)) for code in codes),
+        effect=answer.effect,
+        outcome=answer.outcome,
+        reasons=tuple(table.reason(code, facts_of(code, case)) for code in answer.reasons),
         at=question.at,
         revision=view.revision,
-        obligations=tuple(obligations),
-        determining=tuple(determining),
+        obligations=answer.obligations,
+        determining=answer.determining,
         conflicts=tuple(case.result.get("conflicts") or ()),
         epochs=epochs_of(view, case.facts),
-        policy_revision=policy_revision,
-        not_after=not_after(carrying, question) if effect == "permit" else None,
+        policy_revision=answer.policy_revision,
+        not_after=not_after(carrying, question) if answer.effect == "permit" else None,
         record_input=case.facts.document,
+        timings_us=timings_us,
     )
 
 
