@@ -88,8 +88,6 @@ class Writer:
             LedgerUnavailable: nothing was appended; send it again.
             OutcomeUnknown: send it again with the same Idempotency-Key.
         """
-        if stored := await self._stored(submission):
-            return stored
         running = self._running.get(submission.request_id) if submission.request_id else None
         if running is not None:
             done = await asyncio.shield(running.done)
@@ -97,10 +95,26 @@ class Writer:
             return replace(done, replayed=True) if same else Done(verdict=_REUSED, revision=done.revision)
         waiting = _Waiting(submission, asyncio.get_running_loop().create_future())
         if submission.request_id is not None:
+            # Before anything is awaited: a repeat that comes meanwhile must find this one.
             self._running[submission.request_id] = waiting
             waiting.done.add_done_callback(lambda _: self._running.pop(submission.request_id or "", None))
+            if await self._settled_before(waiting):
+                return waiting.done.result()
         self._queue.put_nowait(waiting)
         return await asyncio.shield(waiting.done)
+
+    async def _settled_before(self, waiting: _Waiting) -> bool:
+        """Answer a submission whose request id is stored already."""
+        try:
+            stored = await self._stored(waiting.submission)
+        except BaseException as error:
+            if not waiting.done.done():
+                waiting.done.set_exception(error)
+                waiting.done.exception()
+            raise
+        if stored is not None and not waiting.done.done():
+            waiting.done.set_result(stored)
+        return stored is not None
 
     async def _stored(self, submission: Submission) -> Done | None:
         if submission.request_id is None:
