@@ -101,7 +101,7 @@ async def advance(database: Database, realm: str) -> bool:
 async def _apply(transaction: AsyncManagedTransaction, rows: Sequence[Found], head: int) -> tuple[int, int]:
     """Apply as many of `rows` as make a chunk; return the place reached (0 for none) and the last whole revision."""
     taken, waves = _chunk(rows)
-    if taken == 1 and len(waves) == 1 and waves[0].size > CHUNK:
+    if len(waves) == 1 and waves[0].size > CHUNK:
         # One row may end more edges than a chunk. Those that ended are not found again, so it is simply repeated.
         if await end_edges(transaction, waves[0].edge_ends, limit=CHUNK) == CHUNK:
             return 0, rows[0]["revision"] - 1
@@ -119,12 +119,18 @@ def _chunk(rows: Sequence[Found]) -> tuple[int, list[Wave]]:
     size = 0
     for index, row in enumerate(rows):
         step = _step(row)
-        added = len(step.change.body.get("edges", ())) if step.change.kind == "edges.end" else 1
-        if index and size + added > CHUNK:
+        added = _size(step.change)
+        if size and size + added > CHUNK:
             return index, plan(steps)
         steps.append(step)
         size += added
     return len(rows), plan(steps)
+
+
+def _size(change: Change) -> int:
+    if change.kind == "edges.end":
+        return len(change.body.get("edges", ()))
+    return 0 if change.kind == "command" else 1
 
 
 def _step(row: Found) -> Step:
