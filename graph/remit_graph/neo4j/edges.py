@@ -22,17 +22,20 @@ if TYPE_CHECKING:
 Properties = dict[str, Any]
 _PAIR: Final = 2
 
+UNJOINED: Final = "Unjoined"
+"""The second label of the node of an edge that joins nothing."""
+
 
 class Begun(NamedTuple):
     """An edge that begins.
 
     Attributes:
-        shape: Which nodes it joins, the ending of the query that makes it; empty for one that joins nothing.
+        query: What makes it; each shape of edge has its own, and so has an edge that joins nothing.
         label: The second label of its node.
         properties: Of the relationship.
     """
 
-    shape: str
+    query: str
     label: str
     properties: Properties
 
@@ -64,15 +67,15 @@ def begun(record: Mapping[str, Any], revision: int) -> Begun:
         properties["rests_on_edges"] = [str(one.get("edge_id")) for one in record["rests_on"] if isinstance(one, dict)]
     properties["row_digest"] = digest_of(properties, OF_EDGES)
     if ends_of(record) is None:
-        return Begun("", "Unjoined", properties)
+        return Begun("edges_begin_unjoined", UNJOINED, properties)
     edge = EdgeType(record["edge"])
-    return Begun(_shape(edge), label_of(edge), properties)
+    return Begun(_query(edge), label_of(edge), properties)
 
 
-def _shape(edge: EdgeType) -> str:
+def _query(edge: EdgeType) -> str:
     if edge in RESOURCE_EDGES:
-        return "between_resources"
-    return "to_selectors" if edge in TO_SELECTOR else "between_principals"
+        return "edges_begin_between_resources"
+    return "edges_begin_to_selectors" if edge in TO_SELECTOR else "edges_begin_between_principals"
 
 
 def ends_of(record: Mapping[str, Any]) -> tuple[Named, Named] | None:

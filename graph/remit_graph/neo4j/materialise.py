@@ -20,8 +20,13 @@ if TYPE_CHECKING:
 ALL: Final = 1 << 31
 """More than any list holds: no limit."""
 
-SHAPES: Final = ("to_selectors", "between_principals", "between_resources")
-"""What edges join; each has a query of its own, which saves sending for each edge what is the same for all of them."""
+BEGINS: Final = (
+    "edges_begin_to_selectors",
+    "edges_begin_between_principals",
+    "edges_begin_between_resources",
+    "edges_begin_unjoined",
+)
+"""A query for each shape of edge, which saves sending for each edge what is the same for all of them."""
 
 
 async def materialise(transaction: AsyncManagedTransaction, waves: Iterable[Wave]) -> None:
@@ -54,10 +59,9 @@ async def _put(transaction: AsyncManagedTransaction, puts: dict[str, Put]) -> li
 
 
 async def _begin(transaction: AsyncManagedTransaction, edges: Sequence[Begun]) -> None:
-    for shape in SHAPES:
-        rows = [[each.label, each.properties] for each in edges if each.shape == shape]
-        await _run(transaction, f"edges_begin_{shape}", rows)
-    await _run(transaction, "edges_begin_unjoined", [each.properties for each in edges if not each.shape])
+    for query in BEGINS:
+        rows = [[each.label, each.properties] for each in edges if each.query == query]
+        await _run(transaction, query, rows)
     under = [each.properties for each in edges if isinstance(each.properties.get("under"), str)]
     await _run(transaction, "edges_under", [[each["position"], each["under"]] for each in under])
 

@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from remit_graph.model.change import Change
-from remit_graph.neo4j.edges import begun
+from remit_graph.neo4j.edges import UNJOINED, begun
 from remit_graph.neo4j.nouns import named_by
 from remit_graph.neo4j.place import revision_of
 from remit_graph.neo4j.plan import Step, plan
@@ -25,7 +25,7 @@ async def edge_row(database: Database, node: Properties) -> list[Any] | None:
         record = json.loads(found["body"])["body"]
         if (record.get("edge_id"), record.get("version")) == (node["edge_id"], node["version"]):
             edge = begun(record, node["revision_from"])
-            return _with_end(edge.properties, node) if edge.shape else None
+            return None if edge.label == UNJOINED else _with_end(edge.properties, node)
     return None
 
 

@@ -123,8 +123,9 @@ SET part.count = coalesce(part.count, 0) + edges, part.digest = coalesce(part.di
 
 // edges_begin_unjoined
 // Note versions of edges that name no known type or no ends: they are unique like all others and join nothing.
-UNWIND $rows AS facts
-CREATE (node:Edge:Unjoined)
+UNWIND $rows AS row
+WITH row[0] AS label, row[1] AS facts
+CREATE (node:Edge:$(label))
 SET node = facts, node.live = facts.edge_id
 
 // edges_under
