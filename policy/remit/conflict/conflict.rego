@@ -53,15 +53,18 @@ _writable if data.remit.config.concurrency[input.resource.concurrency]
 # description: the strictest result between this operation and a lease
 # scope: document
 judged(lease) := "compatible" if {
-	input.resource.concurrency == "NON_CONCURRENT"
+	"NON_CONCURRENT" in _classes(lease)
 	input.coordination.mode == "shared"
 	lease.mode == "shared"
 } else := "wait" if {
-	input.resource.concurrency == "NON_CONCURRENT"
+	"NON_CONCURRENT" in _classes(lease)
 } else := "follower" if {
-	input.resource.concurrency == "SINGLE_WRITER"
+	"SINGLE_WRITER" in _classes(lease)
 	lease.relation == "same"
 } else := matrix.strictest({merge.result(part, lease) | some part in data.remit.merge.parts})
+
+# What excludes others does so from both sides: a conflict is symmetric.
+_classes(lease) := {input.resource.concurrency, object.get(lease, "concurrency", null)}
 
 # METADATA
 # description: true if a human session touches what the request writes; its own actor is not held (rules.md 10)

@@ -123,6 +123,19 @@ test_waits_for_everyone_where_nothing_is_concurrent if {
 	}
 }
 
+test_holds_a_conflict_from_both_sides if {
+	judged(beside({"concurrency": "NON_CONCURRENT", "domain": "ANALYTICS_READ", "relation": "affects"})) == {
+		"outcome": "wait",
+		"reasons": ["resource_busy"],
+		"results": ["wait"],
+	}
+	judged(beside({"concurrency": "SINGLE_WRITER", "domain": "CONTENT_BODY", "fields": ["body"]})) == {
+		"outcome": "wait",
+		"reasons": ["follower"],
+		"results": ["follower"],
+	}
+}
+
 reading := array.concat(fixture.replaced("/action/class", "read"), fixture.replaced("/coordination/mode", "shared"))
 
 test_lets_reads_pass_everywhere_else if {

@@ -176,7 +176,13 @@ class FollowUp:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SignalPresence:
-    """Somebody edits: `fields` are touched, empty is the whole resource."""
+    """Somebody edits: `fields` are touched, empty is the whole resource.
+
+    Attributes:
+        resource: `{type, id}`.
+        actor: Who edits.
+        from_actor: Whether it is the actor who says so; it must then be allowed to write there.
+    """
 
     resource: Record
     actor: str
@@ -185,7 +191,6 @@ class SignalPresence:
     last_activity: Instant
     ttl_us: int
     point: str
-    caller: Any
     from_actor: bool
 
 
@@ -210,16 +215,23 @@ class DeclareIncident:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Observe:
-    """A change seen at the resource by an adapter or a drift detector."""
+    """A change seen at the resource by an adapter or a drift detector.
+
+    Attributes:
+        resource: `{type, id}`.
+        actor: The presumed writer, or None where nobody is known.
+        reporter: Who saw it.
+        is_trusted: Whether the reporter is an enforcement point trusted for `observations`; else it needs a chain.
+    """
 
     observation_id: str
     resource: Record
-    caller: Any
     fields: tuple[str, ...]
     observed_version: str | None
     actor: str | None
     seen_at: Instant
     reporter: str
+    is_trusted: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -110,6 +110,7 @@ def _resource(claim: Claim, verdict: Verdict, held: Holding) -> dict[str, Any]:
         "owner": claim.owner,
         "proof": list(verdict.proof),
         "ownership_epochs": dict(verdict.epochs.get("ownership") or {}),
+        "obligations": [dict(each) for each in verdict.obligations],
         "request": claim.request,
     }
     expected = claim.context.get("expected_version")

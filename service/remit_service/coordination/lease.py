@@ -67,6 +67,7 @@ def begin_lease(
         "authority_epoch": epochs.get("authority", 0),
         "policy_epoch": epochs.get("policy", 0),
         "ownership_epochs": dict(epochs.get("ownership") or {}),
+        "obligations": [dict(each) for each in verdict.obligations],
         "request": claim.request,
     }
     optional = {

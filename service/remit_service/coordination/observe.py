@@ -4,37 +4,54 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from remit_graph.model.builtin import Governance
+from remit_service.coordination.governed import governed
 from remit_service.coordination.holding import WHOLE
 from remit_service.coordination.oscillation import note_oscillation
 from remit_service.coordination.states import OperationState
-from remit_service.coordination.values import Answer, Ask, Refusal, Steps
-from remit_service.coordination.work import Work, refuse
+from remit_service.coordination.values import Answer, Refusal, Steps
+from remit_service.coordination.writers import may_write, resource_of
 
 if TYPE_CHECKING:
+    from collections.abc import Generator
+
+    from remit_graph.model.registry import Resolved
     from remit_graph.model.resource_type import ResourceType
     from remit_service.coordination.command import Observe
-    from remit_service.coordination.values import Claim, Record, Verdict
+    from remit_service.coordination.values import Ask, Record, Verdict
+    from remit_service.coordination.work import Work
 
 UNCOORDINATED, VIOLATION = "uncoordinated_write", "ownership_violation"
 
 
 def observe(work: Work, command: Observe) -> Steps:
     """Carry out `Observe`; an explained change is told so and changes nothing."""
-    work.questions += 1
-    verdict: Verdict = yield Ask(request=command.resource, caller=command.caller, phase="probe")
-    claim = verdict.claim
-    if claim is None:
-        return Refusal(code=verdict.codes[0], outcome=verdict.outcome, reasons=verdict.reasons)
-    unknown = [each for each in command.fields if each not in claim.type.fields]
-    if unknown:
-        return refuse("unknown_field", type=claim.type.name, field=unknown[0])
-    explained = _explained_by(work, command, claim.key)
+    resource = resource_of(work, command.resource, command.fields)
+    if isinstance(resource, Refusal):
+        return resource
+    if not command.is_trusted:
+        refusal = yield from governed(work, command.reporter, Governance.REPORT_OBSERVATION)
+        if refusal is not None:
+            return refusal
+    explained = _explained_by(work, command, resource.key)
     if explained is not None:
         return Answer(result={"explained": True, "coordination_id": explained})
-    seen = _seen_before(work, command, claim.key)
+    seen = _seen_before(work, command, resource.key)
     if seen is not None:
         return Answer(result={"explained": False, "observation_id": seen, "repeated": True})
-    return Answer(result=_note(work, command, claim, verdict))
+    finding = yield from _finding(work, command, resource)
+    _note(work, command, resource, finding)
+    return Answer(result={"explained": False, "observation_id": command.observation_id, "finding": finding})
+
+
+def _finding(work: Work, command: Observe, resource: Resolved) -> Generator[Ask, Verdict, str]:
+    """A managed field written by nobody who may write it in its owner's name is an ownership violation."""
+    if not any(resource.type.fields[each].managed for each in command.fields):
+        return UNCOORDINATED
+    if command.actor is None or command.actor not in work.view.principals:
+        return VIOLATION
+    refusal = yield from may_write(work, command.actor, resource, command.fields)
+    return UNCOORDINATED if refusal is None else VIOLATION
 
 
 def _explained_by(work: Work, command: Observe, key: str) -> str | None:
@@ -67,18 +84,15 @@ def _writes(operation: Record, command: Observe) -> bool:
     return past and own and (not fields or set(command.fields) <= fields)
 
 
-def _note(work: Work, command: Observe, claim: Claim, verdict: Verdict) -> dict[str, Any]:
-    managed = any(claim.type.fields[each].managed for each in command.fields)
-    finding = VIOLATION if managed and not _is_owners(work, command, verdict) else UNCOORDINATED
-    wrote = sorted({f"{claim.key}#{_fence(claim.type, each)}" for each in command.fields or (WHOLE,)})
+def _note(work: Work, command: Observe, resource: Resolved, finding: str) -> None:
+    wrote = sorted({f"{resource.key}#{_fence(resource.type, each)}" for each in command.fields or (WHOLE,)})
     body: dict[str, Any] = {
         "id": command.observation_id,
-        "resource_key": claim.key,
+        "resource_key": resource.key,
         "fields": sorted(command.fields),
         "finding": finding,
         "observed_version": command.observed_version,
         "actor": command.actor,
-        "owner": claim.owner,
         "reporter": command.reporter,
         "seen_at": min(command.seen_at, work.at),
         "wrote": wrote,
@@ -87,15 +101,6 @@ def _note(work: Work, command: Observe, claim: Claim, verdict: Verdict) -> dict[
     work.change("observation.put", body)
     if command.actor is not None:
         note_oscillation(work, wrote)
-    return {"explained": False, "observation_id": command.observation_id, "finding": finding}
-
-
-def _is_owners(work: Work, command: Observe, verdict: Verdict) -> bool:
-    """Whether the presumed writer might have written in the owner's name; an unknown one might not."""
-    if command.actor is None or command.actor not in work.view.principals:
-        return False
-    rights = {"authority", "ownership", "identity"}
-    return not any(work.tables.groups.get(code) in rights for code in verdict.codes)
 
 
 def _fence(declared: ResourceType, field: str) -> str:

@@ -8,15 +8,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from remit_service.coordination.gate import lasting
 from remit_service.coordination.guards import quota_refusal
 from remit_service.coordination.settle import settle
-from remit_service.coordination.values import Answer, Ask, Refusal, Steps
+from remit_service.coordination.values import Answer, Refusal, Steps
 from remit_service.coordination.work import Work, refuse
+from remit_service.coordination.writers import may_write, resource_of
 
 if TYPE_CHECKING:
     from remit_service.coordination.command import EndPresence, SignalPresence
-    from remit_service.coordination.values import Record, Verdict
+    from remit_service.coordination.values import Record
 
 
 def signal(work: Work, command: SignalPresence) -> Steps:
@@ -24,14 +24,16 @@ def signal(work: Work, command: SignalPresence) -> Steps:
     bound = work.tables.leases.presence_us
     if not 0 < command.ttl_us <= bound:
         return refuse("malformed_request", pointer="/ttl_seconds", problem=f"a presence lives at most {bound} us")
-    work.questions += 1
-    verdict: Verdict = yield Ask(request=command.resource, caller=command.caller, phase="probe")
-    if verdict.claim is None:
-        return Refusal(code=verdict.codes[0], outcome=verdict.outcome, reasons=verdict.reasons)
-    against = lasting(work.tables, verdict) if command.from_actor else None
-    if against is not None:
-        return Refusal(code=against, outcome=verdict.outcome, reasons=verdict.reasons)
-    record = _record_of(work, command, verdict.claim.key)
+    if command.actor not in work.view.principals:
+        return refuse("unknown_subject", subject=command.actor)
+    resource = resource_of(work, command.resource, command.fields)
+    if isinstance(resource, Refusal):
+        return resource
+    if command.from_actor:
+        refusal = yield from may_write(work, command.actor, resource, command.fields)
+        if refusal is not None:
+            return refusal
+    record = _record_of(command, work, resource.key)
     known = work.record("presence", record["id"])
     over = None if known is not None else quota_refusal(work, "presence", command.actor, command.point, 1)
     if over is not None:
@@ -40,7 +42,7 @@ def signal(work: Work, command: SignalPresence) -> Steps:
     return Answer(result={"presence_id": record["id"], "expires_at": record["expires_at"]})
 
 
-def _record_of(work: Work, command: SignalPresence, key: str) -> dict[str, Any]:
+def _record_of(command: SignalPresence, work: Work, key: str) -> dict[str, Any]:
     presence_id = f"{command.actor}@{key}"
     return {
         "id": presence_id,

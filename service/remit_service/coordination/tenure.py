@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from remit_graph.model.builtin import Governance
 from remit_service.coordination.expire import freed_by
 from remit_service.coordination.fence import is_fenced_out
 from remit_service.coordination.gate import lasting
+from remit_service.coordination.governed import governed
 from remit_service.coordination.lease import answer_of, end_lease, ends_at
 from remit_service.coordination.presented import accepted
 from remit_service.coordination.receipt import lose_lease
 from remit_service.coordination.settle import settle
-from remit_service.coordination.standing import may_end
+from remit_service.coordination.standing import revocation_facts
 from remit_service.coordination.states import Cause, LeaseState, step
 from remit_service.coordination.values import Answer, Ask, Refusal, Steps
 from remit_service.coordination.work import Work, refuse
@@ -185,8 +187,10 @@ def end_other(work: Work, command: EndLease) -> Steps:
         if ended is None:
             return refuse("lease_not_held", subject=command.actor, lease_id=command.lease_id)
         return Answer(result={"lease_id": command.lease_id, "ended": False, "state": ended["state"]})
-    if not may_end(work.view, command.actor, lease["holder"], work.at):
-        return refuse("no_authority", subject=command.actor, action="END_LEASE", key=lease["resource_key"])
+    facts = revocation_facts(work.view, command.actor, lease, work.at)
+    refusal = yield from governed(work, command.actor, Governance.END_LEASE, revocation=facts)
+    if refusal is not None:
+        return refusal
     freed = freed_by(work, lease)
     lose_lease(
         work,

@@ -6,32 +6,40 @@ at the freeze may write until the deadline. A failed verification leaves the fie
 
 from __future__ import annotations
 
+from collections.abc import Callable, Generator
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from remit_graph.errors import ModelError
+from remit_graph.model.builtin import Governance
 from remit_graph.model.key import WILDCARD, parse_selector, segments_of
 from remit_service.coordination.gate import lasting
+from remit_service.coordination.governed import governed
 from remit_service.coordination.move import dependencies, move_ownership, owned_by, remaining_grants, still_writing
+from remit_service.coordination.resting import Found, decide_again
 from remit_service.coordination.standing import acting_as
-from remit_service.coordination.states import ABORTABLE, TRANSFER_STEPS, TransferState
+from remit_service.coordination.states import ABORTABLE, TRANSFER_STEPS, Cause, TransferState
+from remit_service.coordination.touched import Touched
 from remit_service.coordination.values import Answer, Ask, Refusal, Steps, Verdict
 from remit_service.coordination.work import Work, refuse
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator
-
     from remit_service.coordination.command import ProposeTransfer, StepTransfer
     from remit_service.coordination.values import Record
 
 ENDED: Final = frozenset({TransferState.RETIRED, TransferState.ABORTED})
 OWNERS: Final = frozenset({"controller", "organization"})
-_OPTIONS: Final = ("PROPOSED", "VALIDATED", "FROZEN", "TRANSFERRED", "REGISTERED", "VERIFIED")
+
+Step = Generator["Ask", "Verdict", "dict[str, Any] | Refusal"]
 
 
 def propose(work: Work, command: ProposeTransfer) -> Steps:
     """Carry out `ProposeTransfer`: by the owner or a root principal."""
-    refusal = yield from _authority(work, command.actor, command.from_owner)
-    refusal = refusal or _unfit(work, command)
+    refusal = _unfit(work, command)
+    if refusal is not None:
+        return refusal
+    owner = command.from_owner in acting_as(work.view, command.actor, work.at)
+    refusal = yield from _law(work, command.actor, "propose", owner=owner)
     if refusal is not None:
         return refusal
     record = {
@@ -51,24 +59,22 @@ def propose(work: Work, command: ProposeTransfer) -> Steps:
     return Answer(result=record)
 
 
-def _authority(work: Work, actor: str, owner: str) -> Generator[Ask, Verdict, Refusal | None]:
-    """The owner, or what acts as it, with a chain to TRANSFER on the graph; a root by its own word (rules.md 5)."""
-    voices = acting_as(work.view, actor, work.at)
-    if any(work.view.is_root(each) for each in voices):
-        return None
-    if owner not in voices:
-        return refuse("not_owner", field="ownership", key="remit:graph", owner=owner, root=actor)
-    kind, _, name = actor.partition(":")
-    request = {
-        "subject": {"type": kind, "id": name},
-        "action": {"name": "TRANSFER"},
-        "resource": {"type": "key", "id": "remit:graph"},
-        "context": {},
+def _law(
+    work: Work, actor: str, step: str, transfer: Record | None = None, **facts: Any
+) -> Generator[Ask, Verdict, Refusal | None]:
+    """Put a step to the policy: its order, its conditions, and the actor's authority to TRANSFER."""
+    known = {
+        "step": step,
+        "state": None if transfer is None else transfer["state"],
+        "owner": False,
+        "able": True,
+        "live_leases": 0,
+        "freeze_deadline": None if transfer is None else transfer["freeze_deadline"],
+        "new_may": None,
+        "old_may": None,
+        **facts,
     }
-    work.questions += 1
-    verdict: Verdict = yield Ask(request=request, phase="probe")
-    code = lasting(work.tables, verdict)
-    return None if code is None else Refusal(code=code, outcome=verdict.outcome, reasons=verdict.reasons)
+    return (yield from governed(work, actor, Governance.TRANSFER, transfer=known))
 
 
 def _unfit(work: Work, command: ProposeTransfer) -> Refusal | None:
@@ -103,22 +109,18 @@ def advance(work: Work, command: StepTransfer) -> Steps:
     transfer = work.record("transfer", command.transfer_id)
     if transfer is None:
         return refuse("unknown_resource", key=command.transfer_id)
-    refusal = yield from _authority(work, command.actor, transfer["from_owner"])
-    if refusal is not None:
-        return refusal
-    if command.step == "abort":
-        return _abort(work, transfer, command)
     arrow = TRANSFER_STEPS.get(command.step)
-    if arrow is None or transfer["state"] != arrow[0]:
+    leads = transfer["state"] in ABORTABLE if command.step == "abort" else arrow and transfer["state"] == arrow[0]
+    if not leads:
         return refuse("invalid_transition", id=transfer["id"], state=transfer["state"], step=command.step)
     result = yield from _STEPS[command.step](work, transfer, command)
     return result if isinstance(result, Refusal) else Answer(result=result)
 
 
-def _abort(work: Work, transfer: Record, command: StepTransfer) -> Answer | Refusal:
-    if TransferState(transfer["state"]) not in ABORTABLE:
-        return refuse("invalid_transition", id=transfer["id"], state=transfer["state"], step="abort")
-    return Answer(result=_move(work, transfer, command, TransferState.ABORTED))
+def _abort(work: Work, transfer: Record, command: StepTransfer) -> Step:
+    """Nothing has moved yet, so that ending the freeze is all there is to do."""
+    refusal = yield from _law(work, command.actor, "abort", transfer)
+    return refusal or _move(work, transfer, command, TransferState.ABORTED)
 
 
 def _move(work: Work, transfer: Record, command: StepTransfer, to: TransferState, **more: Any) -> dict[str, Any]:
@@ -135,39 +137,29 @@ def _note(work: Work, step: str, actor: str, evidence: Record | None = None) -> 
     return note if evidence is None else {**note, "evidence": dict(evidence)}
 
 
-Step = "Generator[Ask, Verdict, dict[str, Any] | Refusal]"
-
-
-def _validate(work: Work, transfer: Record, command: StepTransfer) -> Any:
+def _validate(work: Work, transfer: Record, command: StepTransfer) -> Step:
     """List what hangs on it, and refuse a new owner that is not able."""
-    yield from ()
     heir = work.view.principals.get(transfer["to_owner"])
-    if heir is None or heir.disabled or heir.kind not in OWNERS:
-        why = "unknown" if heir is None else "disabled" if heir.disabled else f"a {heir.kind}"
-        return refuse("not_verified", id=transfer["id"], problem=f"`{transfer['to_owner']}` is {why} and cannot own")
-    found = dependencies(work.view, transfer)
-    return _move(work, transfer, command, TransferState.VALIDATED, evidence={"dependencies": found})
+    able = heir is not None and not heir.disabled and heir.kind in OWNERS
+    refusal = yield from _law(work, command.actor, "validate", transfer, able=able)
+    if refusal is not None:
+        return refusal
+    evidence = {"dependencies": dependencies(work.view, transfer)}
+    return _move(work, transfer, command, TransferState.VALIDATED, evidence=evidence)
 
 
-def _freeze(work: Work, transfer: Record, command: StepTransfer) -> Any:
-    yield from ()
+def _freeze(work: Work, transfer: Record, command: StepTransfer) -> Step:
+    refusal = yield from _law(work, command.actor, "freeze", transfer)
     deadline = work.at + transfer["freeze_us"]
-    return _move(work, transfer, command, TransferState.FROZEN, freeze_deadline=deadline)
+    return refusal or _move(work, transfer, command, TransferState.FROZEN, freeze_deadline=deadline)
 
 
-def _transfer(work: Work, transfer: Record, command: StepTransfer) -> Any:
+def _transfer(work: Work, transfer: Record, command: StepTransfer) -> Step:
     """Move authority; refused while a lease from before may still write (rules.md 4)."""
-    writing = [each for each in still_writing(work.view, transfer) if work.lives(each)]
-    if writing and work.at < transfer["freeze_deadline"]:
-        lease = writing[0]
-        return refuse(
-            "resource_busy",
-            "wait",
-            holder=lease["holder"],
-            key=lease["resource_key"],
-            expires_at=min(lease["expires_at"], transfer["freeze_deadline"]),
-            fencing_token=lease["lease_epoch"],
-        )
+    live = [each for each in still_writing(work.view, transfer) if work.lives(each)]
+    refusal = yield from _law(work, command.actor, "transfer", transfer, live_leases=len(live))
+    if refusal is not None:
+        return _named(refusal, live[0], transfer) if live else refusal
     if owned_by(work.view, transfer["from_owner"], transfer["resource"], transfer["fields"], work.at) is None:
         return refuse(
             "not_owner", field=transfer["fields"][0], key=transfer["resource"], owner=None, root=transfer["from_owner"]
@@ -176,28 +168,46 @@ def _transfer(work: Work, transfer: Record, command: StepTransfer) -> Any:
     return _move(work, transfer, command, TransferState.TRANSFERRED, evidence=evidence)
 
 
-def _register(work: Work, transfer: Record, command: StepTransfer) -> Any:
+def _named(refusal: Refusal, lease: Record, transfer: Record) -> Refusal:
+    """Say which lease a transfer waits for, and how long."""
+    if refusal.code != "resource_busy":
+        return refusal
+    until = min(lease["expires_at"], transfer["freeze_deadline"])
+    facts = {
+        "holder": lease["holder"],
+        "key": lease["resource_key"],
+        "expires_at": until,
+        "fencing_token": lease["lease_epoch"],
+    }
+    return replace(refusal, facts=facts, retry_at=until)
+
+
+def _register(work: Work, transfer: Record, command: StepTransfer) -> Step:
     """Note what names the old owner still, and what was updated elsewhere."""
-    yield from ()
+    refusal = yield from _law(work, command.actor, "register", transfer)
     named = [edge.position for edge in remaining_grants(work.view, transfer, partly=True)]
     evidence = {"names_old_owner": named, **(command.evidence or {})}
-    return _move(work, transfer, command, TransferState.REGISTERED, evidence=evidence)
+    return refusal or _move(work, transfer, command, TransferState.REGISTERED, evidence=evidence)
 
 
-def _verify(work: Work, transfer: Record, command: StepTransfer) -> Any:
+def _verify(work: Work, transfer: Record, command: StepTransfer) -> Step:
     """Probe: the new writer may, the old one may not. On failure it stays REGISTERED, and frozen."""
     probes = command.probes or _default_probes(work, transfer)
     if len(probes) != 2:  # noqa: PLR2004 - one of the new writer, one of the old
         return refuse("malformed_request", pointer="/probes", problem="one request of each writer is needed")
-    verified = {**transfer, "state": str(TransferState.VERIFIED)}
     # Judged as it will be: without the freeze that this very step ends.
-    work.change("transfer.put", verified)
+    work.change("transfer.put", {**transfer, "state": str(TransferState.VERIFIED)})
     codes: list[str | None] = []
     for probe in probes:
         work.questions += 1
         verdict: Verdict = yield Ask(request=probe, phase="probe")
         codes.append(lasting(work.tables, verdict))
-    passed = codes[0] is None and codes[1] is not None
+    work.change("transfer.put", transfer)
+    may = {"new_may": codes[0] is None, "old_may": codes[1] is None}
+    refusal = yield from _law(work, command.actor, "verify", transfer, **may)
+    if refusal is not None and refusal.code != "not_verified":
+        return refusal
+    passed = refusal is None
     evidence = {"new_writer": codes[0] or "permit", "old_writer": codes[1] or "permit", "passed": passed}
     to = TransferState.VERIFIED if passed else TransferState.REGISTERED
     return _move(work, transfer, command, to, evidence=evidence)
@@ -224,22 +234,27 @@ def _default_probes(work: Work, transfer: Record) -> tuple[Record, ...]:
     )
 
 
-def _retire(work: Work, transfer: Record, command: StepTransfer) -> Any:
+def _retire(work: Work, transfer: Record, command: StepTransfer) -> Step:
     """Close the old writer's remaining grants on what was transferred."""
-    yield from ()
+    refusal = yield from _law(work, command.actor, "retire", transfer)
+    if refusal is not None:
+        return refusal
     grants = remaining_grants(work.view, transfer, partly=False)
     if grants:
         ended = [[edge.edge_id, edge.version] for edge in grants]
         work.change("edges.end", {"edges": ended, "cause": "transferred"})
+        touched = Touched(positions=frozenset(edge.position for edge in grants), cause=Cause.OWNERSHIP)
+        yield from decide_again(work, touched, Found())
     evidence = {"closed": [edge.position for edge in grants]}
     return _move(work, transfer, command, TransferState.RETIRED, evidence=evidence)
 
 
-_STEPS: Final[dict[str, Callable[[Work, Record, StepTransfer], Any]]] = {
+_STEPS: Final[dict[str, Callable[[Work, Record, StepTransfer], Step]]] = {
     "validate": _validate,
     "freeze": _freeze,
     "transfer": _transfer,
     "register": _register,
     "verify": _verify,
     "retire": _retire,
+    "abort": _abort,
 }

@@ -10,10 +10,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from remit_graph.errors import ModelError
+from remit_graph.model.builtin import Governance
 from remit_graph.model.edge import EdgeType
 from remit_graph.view.ground import ground_of
 from remit_service.coordination.compare import place
-from remit_service.coordination.values import Answer, Refusal
+from remit_service.coordination.governed import governed
+from remit_service.coordination.values import Answer, Refusal, Steps
 from remit_service.coordination.work import Work, refuse
 
 if TYPE_CHECKING:
@@ -23,8 +25,11 @@ if TYPE_CHECKING:
     from remit_service.coordination.values import Claim, Record
 
 
-def declare(work: Work, command: DeclareWorkSet) -> Answer | Refusal:
+def declare(work: Work, command: DeclareWorkSet) -> Steps:
     """Carry out `DeclareWorkSet`; answers with the other declared runs that it would meet."""
+    refusal = yield from governed(work, command.actor, Governance.DECLARE_WORK_SET)
+    if refusal is not None:
+        return refusal
     if command.expires_at <= work.at:
         return refuse("capability_expired", capability_id=command.run_id, expires_at=command.expires_at)
     known = work.record("work_set", command.run_id)

@@ -12,34 +12,36 @@ here that another process would need.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
-from remit_graph.errors import ModelError
-from remit_graph.model.change import canonical
 from remit_service.coordination import command as commands
 from remit_service.coordination.machine import Walk
 from remit_service.coordination.resting import Consequences, end_what_rests_on
 from remit_service.coordination.values import Ask, Refusal
+from remit_service.coordination.work import refuse
 from remit_service.coordinator.judge import judge
 from remit_service.coordinator.rates import Rates
-from remit_service.coordinator.reply import Reply, refused
+from remit_service.coordinator.reply import Key, Reply, refused, refused_reply
 from remit_service.coordinator.sweeper import Sweeper
 from remit_service.coordinator.waiting import Waiting
 from remit_service.decision.verdict import new_id
-from remit_service.writer.command import Accepted, Refused, Submission, Verdict
+from remit_service.point import RecordingFailed
+from remit_service.writer.command import Accepted, Submission, Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
 
     from remit_graph.model.change import Change
     from remit_graph.model.instant import Instant
     from remit_graph.view.state import View
     from remit_service.coordination.tables import Tables
+    from remit_service.coordinator.judge import Decided
     from remit_service.decision.caller import Caller
-    from remit_service.decision.decision import Decision
     from remit_service.decision.request import Evaluation
     from remit_service.point import DecisionPoint
+
+_RECORDED: Final = frozenset({"begin", "renew"})
+"""Phases whose decisions give control to somebody; `rest` and `probe` are looks at what is."""
 
 SYSTEM: Final = "system"
 """Actor of what the process itself does."""
@@ -88,11 +90,8 @@ class Coordinator:
         *,
         actor: str,
         action: str,
-        request_id: str | None = None,
-        fingerprint: str | None = None,
+        key: Key | None = None,
         reason: str | None = None,
-        evaluations: Sequence[Evaluation] = (),
-        caller: Caller | None = None,
     ) -> Reply:
         """Carry a command out.
 
@@ -100,28 +99,25 @@ class Coordinator:
             command: What is to be done.
             actor: In whose name.
             action: What the ledger calls it.
-            request_id: Digest of (caller, Idempotency-Key), or None.
-            fingerprint: Digest of the body.
+            key: For repeats.
             reason: Free text of the actor.
-            evaluations: The questions that are recorded as decisions of their own, in the order of the requests.
-            caller: Who asked them.
 
         Raises:
-            LedgerError: nothing was appended, or (`OutcomeUnknown`) send it again with the same request id.
+            LedgerError: nothing was appended, or (`OutcomeUnknown`) send it again with the same key.
         """
-        decisions: list[Decision] = []
+        decisions: list[Decided] = []
         submission = Submission(
             action=action,
             actor=actor,
             decide=self._decider(command, decisions),
-            request_id=request_id,
-            fingerprint=fingerprint,
+            request_id=key.request_id if key is not None else None,
+            fingerprint=key.fingerprint if key is not None else None,
             reason=reason,
         )
         done = await self.point.submit(submission)
-        if caller is not None:
-            for evaluation, decision in zip(evaluations, decisions, strict=False):
-                await self.point.recorder.record(decision, evaluation, caller, {"path": action})
+        unrecorded = None if done.replayed else await self._record(decisions, action)
+        if unrecorded is not None:
+            return unrecorded
         if isinstance(done.verdict, Accepted):
             if done.verdict.result.get("unfinished"):
                 self.sweeper.wake()
@@ -138,7 +134,18 @@ class Coordinator:
             replayed=done.replayed,
         )
 
-    def _decider(self, command: commands.Command, decisions: list[Decision]) -> Callable[[View, Instant], Verdict]:
+    async def _record(self, decisions: Sequence[Decided], action: str) -> Reply | None:
+        """Record the decisions that control rests on, before it is given out; the refusal where that cannot be done."""
+        for each in decisions:
+            if each.phase in _RECORDED:
+                try:
+                    await self.point.recorder.record(each.decision, each.evaluation, each.caller, {"path": action})
+                except RecordingFailed as error:
+                    refusal = refuse("decision_log_unavailable", problem=str(error))
+                    return refused_reply(refusal, self.point.policy.reasons, self.view.revision)
+        return None
+
+    def _decider(self, command: commands.Command, decisions: list[Decided]) -> Callable[[View, Instant], Verdict]:
         """Return how the writer decides a command: the machine, asking the policy whenever it needs to."""
 
         def decide(view: View, at: Instant) -> Verdict:
@@ -147,8 +154,8 @@ class Coordinator:
             with Walk(view, policy.tables, at) as walk:
                 outcome = walk.start(command)
                 while isinstance(outcome, Ask):
-                    verdict, decision = judge(policy, view, at, outcome)
-                    decisions.append(decision)
+                    verdict, decided = judge(policy, view, at, outcome)
+                    decisions.append(decided)
                     outcome = walk.send(verdict)
             if isinstance(outcome, Refusal):
                 return refused(outcome, policy.reasons)
@@ -163,31 +170,28 @@ class Coordinator:
             view, changes, at, tables=policy.tables, ask=lambda state, ask: judge(policy, state, at, ask)[0]
         )
 
+    async def acquire(
+        self, evaluations: Sequence[Evaluation], caller: Caller, action: str, key: Key | None, **options: Any
+    ) -> Reply:
+        """Ask for leases in the name of the subject of the evaluations; the faces say with which options."""
+        stopped = self.over_rate(_subject(evaluations), caller.name)
+        if stopped is not None:
+            return stopped
+        command = acquiring(evaluations, caller, **options)
+        return await self.run(command, actor=_subject(evaluations), action=action, key=key)
+
     def over_rate(self, principal: str, point: str) -> Reply | None:
         """Refuse a command of whoever sends too many a second (rules.md 14)."""
-        limits = self.tables.limits
-        if self.rates is None:
-            return None
-        over = self.rates.over(principal, point, limits)
-        if over is None:
-            return None
-        table = self.point.policy.reasons
-        found: Refused = refused(over, table)
-        return Reply(
-            body={"code": found.code, **found.facts},
-            revision=self.view.revision,
-            code=found.code,
-            message=found.message,
-            outcome="deny",
-            retry_at=over.retry_at,
-        )
+        over = None if self.rates is None else self.rates.over(principal, point, self.tables.limits)
+        return None if over is None else refused_reply(over, self.point.policy.reasons, self.view.revision)
 
 
-def acquiring(
-    evaluations: Sequence[Evaluation],
-    caller: Caller,
-    **options: Any,
-) -> commands.Acquire:
+def _subject(evaluations: Sequence[Evaluation]) -> str:
+    """The subject as it was named; whether the caller speaks for it is decided with the request."""
+    return f"{evaluations[0].subject.type}:{evaluations[0].subject.id}" if evaluations else SYSTEM
+
+
+def acquiring(evaluations: Sequence[Evaluation], caller: Caller, **options: Any) -> commands.Acquire:
     """Return the command that asks for leases, with ids of its own; `options` are members of `Acquire`."""
     return commands.Acquire(
         requests=tuple(each.record() for each in evaluations),
@@ -198,17 +202,3 @@ def acquiring(
         waiter_id=new_id("wait"),
         **options,
     )
-
-
-def in_ledger_form(value: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
-    """Return a caller's evidence if the ledger can hold it.
-
-    Raises:
-        ModelError: it holds a fraction, or what JSON has no form for.
-    """
-    if value is not None:
-        canonical(value)
-    return value
-
-
-__all__ = ["Coordinator", "ModelError", "acquiring", "in_ledger_form", "replace"]

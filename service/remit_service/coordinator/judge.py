@@ -6,6 +6,7 @@ is kept in a form that holds only what was believed, and is believed as it was k
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
@@ -35,7 +36,17 @@ _NOT_KEPT: Final = frozenset({"coordination_id", "preempt", "proof"})
 """What a request only shows at its own moment; a lease may rest on another chain later (rules.md 9)."""
 
 
-def judge(policy: Policy, view: View, at: Instant, ask: Ask) -> tuple[Verdict, Decision]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decided:
+    """A decision as it is recorded: what was asked, by whom, in which phase."""
+
+    decision: Decision
+    evaluation: Evaluation
+    caller: Caller
+    phase: str
+
+
+def judge(policy: Policy, view: View, at: Instant, ask: Ask) -> tuple[Verdict, Decided]:
     """Decide one question on the view as it stands, with the changes of its step in it."""
     caller = KEPT if ask.caller is None else ask.caller
     evaluation = _evaluation(ask)
@@ -43,7 +54,8 @@ def judge(policy: Policy, view: View, at: Instant, ask: Ask) -> tuple[Verdict, D
     collect = partial(_facts, policy=policy, manner=manner, governance=ask.governance)
     prepared = prepare(evaluation, caller, view, at, rules=policy, coordination=collect)
     decision = decide_now(prepared, partial(ask_now, policy), rules=policy)
-    return _verdict(prepared, decision, view), decision
+    decided = Decided(decision=decision, evaluation=evaluation, caller=caller, phase=ask.phase)
+    return _verdict(prepared, decision, view), decided
 
 
 def _facts(view: View, question: Question, *, policy: Policy, manner: Manner, governance: Any) -> Mapping[str, Any]:

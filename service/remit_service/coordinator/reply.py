@@ -22,6 +22,19 @@ _INSTANTS: Final = frozenset(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Key:
+    """What makes a repeat of a command mean the same.
+
+    Attributes:
+        request_id: Digest of (calling principal, Idempotency-Key).
+        fingerprint: Digest of the body.
+    """
+
+    request_id: str
+    fingerprint: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Reply:
     """What came of a command; instants in it are microseconds UTC.
 
@@ -56,6 +69,19 @@ class Reply:
     def retry_after_seconds(self, at: Instant) -> int | None:
         """Return how long to wait before asking again, at least one second, or None where it cannot help."""
         return None if self.retry_at is None else max(-(-(self.retry_at - at) // SECOND), 1)
+
+
+def refused_reply(refusal: Refusal, table: ReasonTable, revision: int) -> Reply:
+    """Return a refusal that needed no look at the state."""
+    found = refused(refusal, table)
+    return Reply(
+        body={"code": found.code, **{name: value for name, value in found.facts.items() if name != "retry_at"}},
+        revision=revision,
+        code=found.code,
+        message=found.message,
+        outcome=refusal.outcome,
+        retry_at=refusal.retry_at,
+    )
 
 
 def refused(refusal: Refusal, table: ReasonTable) -> Refused:
