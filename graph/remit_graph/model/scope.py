@@ -151,7 +151,8 @@ class Scope:
             if not candidates:
                 offending.append("*")
             elif all(candidates):
-                offending.extend(sorted(candidates, key=len)[0])
+                shortest = min(candidates, key=len)
+                offending.extend(shortest)
         return sorted(set(offending))
 
     def narrow(self, other: Scope, scales: Scales) -> Scope:
