@@ -42,10 +42,12 @@ class Judgement:
     Attributes:
         edge: As it is to be stored, filled in and with `under`; None where it is refused.
         refusals: Why it is refused, of the ground that came closest; empty where it holds.
+        closest: As it would stand on that ground; None where it holds, or where there is no ground at all.
     """
 
     edge: Edge | None = None
     refusals: tuple[Refusal, ...] = ()
+    closest: Edge | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,20 +73,20 @@ def check_delegation(delegation: Edge, grounds: Iterable[Ground], bounds: Bounds
         grounds: From `ground.grounds_of`, in order.
         bounds: The realm's bounds.
     """
-    closest: list[Refusal] | None = None
+    closest = Judgement(refusals=(_no_ground(delegation),))
     for ground in grounds:
         filled = _filled(delegation, ground, bounds)
         refusals = _refusals(delegation, filled, ground, bounds)
         if not refusals:
             return Judgement(edge=filled)
-        if closest is None or len(refusals) < len(closest):
-            closest = refusals
-    return Judgement(refusals=tuple(closest if closest is not None else [_no_ground(delegation)]))
+        if closest.closest is None or len(refusals) < len(closest.refusals):
+            closest = Judgement(refusals=tuple(refusals), closest=filled)
+    return closest
 
 
 def _filled(delegation: Edge, ground: Ground, bounds: Bounds) -> Edge:
     right = ground.right
-    limit = _depth_limit(ground, bounds)
+    limit = depth_limit(ground, bounds)
     return replace(
         delegation,
         scope=delegation.scope.filled_from(right.scope, bounds.scales),
@@ -95,7 +97,7 @@ def _filled(delegation: Edge, ground: Ground, bounds: Bounds) -> Edge:
     )
 
 
-def _depth_limit(ground: Ground, bounds: Bounds) -> int:
+def depth_limit(ground: Ground, bounds: Bounds) -> int:
     """Return the highest `max_depth` a delegation on this ground may have; below 0 there may be none at all."""
     deepest = [
         bounds.max_depth if each.max_depth is None else each.max_depth for each in (ground.right, ground.authority)
@@ -116,7 +118,7 @@ def _refusals(asked: Edge, filled: Edge, ground: Ground, bounds: Bounds) -> list
     refusals = _scope_refusals(filled, ground, bounds)
     for above in _distinct(ground):
         refusals.extend(_window_refusals(filled, above))
-    limit = _depth_limit(ground, bounds)
+    limit = depth_limit(ground, bounds)
     if limit < 0 or (filled.max_depth or 0) > limit:
         at = _shallowest(ground, bounds).position
         allowed = f"`{at}` allows " + (f"`max_depth` {limit} at most" if limit >= 0 else "no further delegation")

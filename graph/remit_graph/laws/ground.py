@@ -67,24 +67,31 @@ def grounds_of(delegation: Edge, graph: Grounds, *, under: str | None = None) ->
     Args:
         delegation: Only its ends are read.
         graph: Where to look.
-        under: Restricts the search to the right of this edge id, or to this `edge_id@version`.
+        under: Restricts the search to the right of this edge id; `edge_id@version` names it by a version it had.
     """
     holders = sorted(graph.acts_as(delegation.from_))
     held = sorted((each for holder in holders for each in graph.held(holder)), key=lambda each: each.edge_id)
     for each in held:
-        if each.edge_id != delegation.edge_id and _named(each, under):
+        if each.edge_id != delegation.edge_id and (under is None or is_named(each, under)):
             yield Ground(right=each, authority=each, above=principals_above(each, graph) | {delegation.from_})
     targets = sorted(graph.reaches(delegation.to))
     rights = [each for holder in holders for target in targets for each in graph.rights(holder, target)]
     roots = sorted((each for holder in holders for each in graph.roots(holder)), key=lambda each: each.edge_id)
     for right in sorted(rights, key=lambda each: each.edge_id):
-        if _named(right, under):
+        if under is None or is_named(right, under):
             for root in roots:
                 yield Ground(right=right, authority=root, above=frozenset({root.from_, right.from_, delegation.from_}))
 
 
-def _named(right: Edge, under: str | None) -> bool:
-    return under is None or under in (right.edge_id, right.position)
+def is_named(right: Edge, under: str) -> bool:
+    """Whether `under` names a right, by its id alone or by its present version or an earlier one.
+
+    A right that is amended goes on carrying what was made under it, and `under` goes on naming the version of then.
+    """
+    if under in (right.edge_id, right.position):
+        return True
+    edge_id, _, version = under.rpartition("@")
+    return edge_id == right.edge_id and version.isdecimal() and 0 < int(version) <= right.version
 
 
 def principals_above(delegation: Edge, graph: Grounds) -> frozenset[str]:

@@ -181,7 +181,7 @@ def link_edge(view: View, edge: Edge, journal: Journal) -> None:
     else:
         journal.put(journal.bucket(view.into[edge.edge], edge.to), edge.edge_id, edge)
     if edge.under is not None:
-        journal.put(journal.bucket(view.under, edge.under), edge.edge_id, None)
+        journal.put(journal.bucket(view.under, right_of(edge.under)), edge.edge_id, None)
     if edge.edge is EdgeType.PART_OF:
         structure_moved(view, edge.from_, journal)
 
@@ -200,9 +200,14 @@ def unlink_edge(view: View, edge: Edge, journal: Journal) -> None:
     else:
         _drop_from(view.into[edge.edge], edge.to, edge.edge_id, journal)
     if edge.under is not None:
-        _drop_from(view.under, edge.under, edge.edge_id, journal)
+        _drop_from(view.under, right_of(edge.under), edge.edge_id, journal)
     if edge.edge is EdgeType.PART_OF:
         structure_moved(view, edge.from_, journal)
+
+
+def right_of(under: str) -> str:
+    """Return the edge id of the right that `under` names: an amended right goes on carrying what was made under it."""
+    return under.rpartition("@")[0] or under
 
 
 def _drop_from(table: dict[str, Any], key: str, item: str, journal: Journal) -> None:

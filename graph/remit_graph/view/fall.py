@@ -1,28 +1,38 @@
-"""What falls when edges end: every delegation that rested on them alone (rules.md 3, coordination.md 5).
+"""What falls when edges end or are narrowed: every delegation that rested on them alone (rules.md 3).
 
-A delegation rests on a right (`under`) and on authority to hand on. When either ends, the delegation ends with it,
-unless another live right of its delegator contains its whole stored scope, window and depth: then it stays as it is,
-under that right. What ended never revives. The result does not depend on the order in which edges are looked at.
+A delegation rests on a right (`under`) and on authority to hand on. Of what rests on something that ended or changed:
+
+1. what its own right still contains whole stays as it is;
+2. else what another live right of its delegator contains whole, in scope, window and depth, moves under that right;
+3. else what its own right contains in part, because the right was narrowed, is cut down to that part;
+4. else it ends.
+
+What ended never revives. The result does not depend on the order in which edges are looked at: support is handed on in
+rounds, each judged on what the rounds before it settled, so that nothing is carried by what falls itself, and no two
+delegations carry each other.
+
+    fallen = fall(view, [view.edges["g-1"]], at, scales)
+    fallen.ended, fallen.moved, fallen.narrowed
 """
 
 from __future__ import annotations
 
-from collections import deque
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
-from remit_graph.laws.delegation import Bounds, reanchored
-from remit_graph.laws.ground import grounds_of
+from remit_graph.laws.delegation import Bounds
 from remit_graph.model.edge import MEMBERSHIPS, ROOT_GRANTS, Edge, EdgeType
-from remit_graph.view.apply import right_of
-from remit_graph.view.grounds import ViewGrounds
+from remit_graph.view.support import Support
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Generator, Iterable, Iterator
 
     from remit_graph.model.condition import Scales
     from remit_graph.model.instant import Instant
     from remit_graph.view.state import View
+
+SLICE: Final = 256
+"""Delegations judged between two places where a fall that is found in slices may pause."""
 
 
 @dataclass(slots=True)
@@ -32,77 +42,178 @@ class Fall:
     Attributes:
         ended: Edges that end, by id: those that were named, and those that fall with them.
         moved: Delegations that stay, under another right; the version they will have.
+        narrowed: Delegations that stay in part; the version they will have.
     """
 
     ended: dict[str, Edge] = field(default_factory=dict)
     moved: dict[str, Edge] = field(default_factory=dict)
+    narrowed: dict[str, Edge] = field(default_factory=dict)
 
     def fallen(self, named: Iterable[Edge]) -> list[Edge]:
         """Return what ends beyond the named edges, by edge id."""
         own = {edge.edge_id for edge in named}
         return [self.ended[each] for each in sorted(self.ended) if each not in own]
 
+    def begun(self) -> list[Edge]:
+        """Return the versions that begin, by edge id."""
+        begun = self.moved | self.narrowed
+        return [begun[each] for each in sorted(begun)]
 
-def fall(view: View, named: Iterable[Edge], at: Instant, scales: Scales) -> Fall:
-    """Return what ends when the `named` current edges end."""
-    result = Fall(ended={edge.edge_id: edge for edge in named})
+
+def fall(view: View, named: Iterable[Edge], at: Instant, scales: Scales, *, amended: Iterable[Edge] = ()) -> Fall:
+    """Return what ends when the `named` current edges end and the `amended` ones stand as given."""
+    steps = falling(view, named, at, scales, amended=amended)
+    while True:
+        try:
+            next(steps)
+        except StopIteration as stop:
+            found: Fall = stop.value
+            return found
+
+
+def falling(
+    view: View, named: Iterable[Edge], at: Instant, scales: Scales, *, amended: Iterable[Edge] = ()
+) -> Generator[None, None, Fall]:
+    """Find the same in slices: pauses now and then, so that a large subtree holds up nobody.
+
+    What it returns holds only if the graph did not change meanwhile; that is for the caller to look at.
+    """
     bounds = Bounds(max_depth=view.realm.max_delegation_depth, scales=scales, actions=view.actions)
-    pending = deque(sorted(result.ended.values(), key=lambda edge: edge.edge_id))
-    while pending:
-        for delegation in _resting_on(view, pending.popleft(), result):
-            stands = _stands(view, delegation, result, at, bounds)
-            if stands is None:
-                result.ended[delegation.edge_id] = delegation
-                result.moved.pop(delegation.edge_id, None)
-                pending.append(delegation)
-            elif stands.under != delegation.under:
-                result.moved[delegation.edge_id] = replace(stands, version=delegation.version + 1)
-    return result
+    search = _Search(view, at, bounds, list(named), {edge.edge_id: edge for edge in amended})
+    return (yield from search.run())
 
 
-def _resting_on(view: View, edge: Edge, result: Fall) -> list[Edge]:
-    """Return the current delegations that may rest on an edge and have not ended, by edge id."""
-    candidates: dict[str, Edge] = {}
-    for delegation in _candidates(view, edge, result):
-        if delegation.edge_id not in result.ended:
-            candidates[delegation.edge_id] = delegation
-    return [candidates[each] for each in sorted(candidates)]
+class _Search:
+    """One search. Whoever is `pending` carries nobody; whoever is settled carries as it then stands."""
 
+    def __init__(self, view: View, at: Instant, bounds: Bounds, named: list[Edge], amended: dict[str, Edge]) -> None:
+        self.view = view
+        self.result = Fall(ended={edge.edge_id: edge for edge in named})
+        self.touched = [*named, *(view.edges[each] for each in sorted(amended))]
+        self.pending: dict[str, Edge] = {}
+        self.amended = amended
+        self.support = Support(view, at, bounds, ended=self.result.ended, pending=self.pending, amended=amended)
+        self.lost: set[str] = set()
 
-def _candidates(view: View, edge: Edge, result: Fall) -> Iterator[Edge]:
-    for edge_id in view.under.get(edge.edge_id, ()):
-        yield view.edges[edge_id]
-    for edge_id, moved in result.moved.items():
-        if moved.under is not None and right_of(moved.under) == edge.edge_id:
-            yield view.edges[edge_id]
-    if edge.edge in ROOT_GRANTS:
-        for holder in _who_acts_as(view, edge.from_):
-            yield from view.outgoing(EdgeType.DELEGATES, holder)
-    elif edge.edge in MEMBERSHIPS:
-        for holder in _who_acts_as(view, edge.from_):
-            yield from view.outgoing(EdgeType.DELEGATES, holder)
-            yield from view.incoming(EdgeType.DELEGATES, holder)
+    def run(self) -> Generator[None, None, Fall]:
+        exposed = yield from self._exposed_at_first()
+        self.pending.update(exposed)
+        yield from self._add_descendants(exposed)
+        while exposed:
+            settled = yield from self._judge(exposed)
+            exposed = yield from self._next(exposed, settled)
+        self.result.ended.update(self.pending)
+        return self.result
 
+    def _exposed_at_first(self) -> Generator[None, None, dict[str, Edge]]:
+        """Return the delegations whose own ground is lost with what was named or amended."""
+        exposed: dict[str, Edge] = {}
+        for count, delegation in enumerate(self._candidates()):
+            if count % SLICE == SLICE - 1:
+                yield
+            if delegation.edge_id not in exposed and not self.support.own(delegation):
+                exposed[delegation.edge_id] = delegation
+        return exposed
 
-def _who_acts_as(view: View, principal: str) -> list[str]:
-    """Return the principal and all that reach it over memberships, dead ones included: they are asked about anyway."""
-    found, frontier = [principal], [principal]
-    while frontier:
-        each = frontier.pop()
-        for kind in MEMBERSHIPS:
-            for edge in view.incoming(kind, each):
-                if edge.from_ not in found:
-                    found.append(edge.from_)
-                    frontier.append(edge.from_)
-    return sorted(found)
+    def _candidates(self) -> Iterator[Edge]:
+        seen: set[str] = set()
+        for edge in self.touched:
+            for delegation in self._resting_on(edge):
+                fresh = delegation.edge_id not in seen and delegation.edge_id not in self.result.ended
+                if fresh and delegation.edge_id not in self.amended:
+                    seen.add(delegation.edge_id)
+                    yield delegation
 
+    def _resting_on(self, edge: Edge) -> Iterator[Edge]:
+        """Iterate the current delegations that may rest on an edge."""
+        for edge_id in self.view.under.get(edge.edge_id, ()):
+            yield self.view.edges[edge_id]
+        if edge.edge in ROOT_GRANTS or edge.edge in MEMBERSHIPS:
+            for holder in self._who_acts_as(edge.from_):
+                yield from self._with_a_right(self.view.outgoing(EdgeType.DELEGATES, holder))
+                if edge.edge in MEMBERSHIPS:
+                    yield from self._with_a_right(self.view.incoming(EdgeType.DELEGATES, holder))
 
-def _stands(view: View, delegation: Edge, result: Fall, at: Instant, bounds: Bounds) -> Edge | None:
-    """Return the delegation as it stands without what ended, or None where nothing carries it."""
-    grounds = ViewGrounds(view=view, at=at, without=result.ended.keys(), moved=result.moved)
-    asked = result.moved.get(delegation.edge_id, delegation)
-    if asked.under is not None:
-        kept = reanchored(asked, grounds_of(asked, grounds, under=right_of(asked.under)), bounds)
-        if kept is not None:
-            return kept
-    return reanchored(asked, grounds_of(asked, grounds), bounds)
+    @staticmethod
+    def _with_a_right(delegations: Iterable[Edge]) -> Iterator[Edge]:
+        """Leave out what was made under nothing: it came into the store past every law, and stays for `graph check`."""
+        return (each for each in delegations if each.under is not None)
+
+    def _who_acts_as(self, principal: str) -> list[str]:
+        """Return the principal and all that reach it over memberships, dead ones included: they are asked anyway."""
+        found, frontier = {principal}, [principal]
+        while frontier:
+            each = frontier.pop()
+            for kind in MEMBERSHIPS:
+                for edge in self.view.incoming(kind, each):
+                    if edge.from_ not in found:
+                        found.add(edge.from_)
+                        frontier.append(edge.from_)
+        return sorted(found)
+
+    def _add_descendants(self, exposed: dict[str, Edge]) -> Generator[None, None, None]:
+        frontier = list(exposed)
+        for count, edge_id in enumerate(frontier):
+            if count % SLICE == SLICE - 1:
+                yield
+            for child in self.view.under.get(edge_id, ()):
+                if child not in self.pending and child not in self.result.ended:
+                    self.pending[child] = self.view.edges[child]
+                    frontier.append(child)
+
+    def _judge(self, exposed: dict[str, Edge]) -> Generator[None, None, list[Edge]]:
+        """Return those that stay, as they then stand, all judged on what was settled before this round."""
+        settled: list[Edge] = []
+        self.support.begin_round()
+        for count, edge_id in enumerate(sorted(exposed)):
+            if count % SLICE == SLICE - 1:
+                yield
+            delegation = exposed[edge_id]
+            table, stays = self.result.moved, self.support.other(delegation)
+            if stays is None:
+                table, stays = self.result.narrowed, self.support.part(delegation)
+            if stays is not None:
+                table[edge_id] = replace(stays, version=delegation.version + 1)
+                settled.append(table[edge_id])
+        return settled
+
+    def _next(self, judged: dict[str, Edge], settled: list[Edge]) -> Generator[None, None, dict[str, Edge]]:
+        """Settle, hand support down, and return who is exposed now."""
+        exposed: dict[str, Edge] = {}
+        for edge in settled:
+            self._settle(edge.edge_id)
+            self.support.settle(edge)
+        for count, edge_id in enumerate(judged):
+            if count % SLICE == SLICE - 1:
+                yield
+            if edge_id in self.pending:
+                self.lost.add(edge_id)
+                exposed |= {each: child for each, child in self._children(edge_id).items() if each not in self.lost}
+        frontier = [edge.edge_id for edge in settled]
+        for count, edge_id in enumerate(frontier):
+            if count % SLICE == SLICE - 1:
+                yield
+            for child_id, child in sorted(self._children(edge_id).items()):
+                if self.support.own(child):
+                    self._settle(child_id)
+                    frontier.append(child_id)
+                else:
+                    exposed[child_id] = child
+            # Whoever found nothing before may find this one now.
+            exposed.update(self._may_move_under(edge_id))
+        return {edge_id: edge for edge_id, edge in exposed.items() if edge_id in self.pending}
+
+    def _settle(self, edge_id: str) -> None:
+        del self.pending[edge_id]
+        self.lost.discard(edge_id)
+
+    def _children(self, edge_id: str) -> dict[str, Edge]:
+        return {each: self.pending[each] for each in self.view.under.get(edge_id, ()) if each in self.pending}
+
+    def _may_move_under(self, edge_id: str) -> Iterator[tuple[str, Edge]]:
+        if not self.lost:
+            return
+        for holder in self._who_acts_as(self.view.edges[edge_id].to):
+            for each in self.view.outgoing(EdgeType.DELEGATES, holder):
+                if each.edge_id in self.lost:
+                    yield each.edge_id, each

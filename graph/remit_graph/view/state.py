@@ -51,7 +51,7 @@ class View:
         was_grants: The same as `grants` for ended versions.
         grants: Holder, then selector, to current root grants by id.
         owners: Selector to current OWNS edges by id.
-        under: Position of a right or delegation to the delegations made under it.
+        under: Edge id of a right or delegation to the delegations made under it.
         grounds: What `ground` keeps of keys until the structure changes; no part of the state.
         records: Everything else (leases, capabilities, receipts …) by noun and id.
         coordination: How records of coordination are found, and what outlives them.

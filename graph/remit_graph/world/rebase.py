@@ -128,7 +128,9 @@ class _Rebase:
         before = self._current.edges.get(edge.edge_id)
         edge = self._stamped(edge, before)
         if before is not None:
-            same = replace(edge, epoch=before.epoch, version=before.version)
+            # An amended right goes on carrying what was made under it, and `under` names the version of then.
+            under = before.under if parent_id(before) == parent_id(edge) else edge.under
+            same = replace(edge, epoch=before.epoch, version=before.version, under=under)
             if same == replace(before, revision_from=0):
                 self.placed[edge.edge_id] = before
                 return

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from remit_graph.laws.delegation import Bounds, Judgement, check_delegation
 from remit_graph.laws.ground import grounds_of
 from remit_graph.laws.refusal import Refusal
 from remit_graph.model.edge import Edge
+from remit_graph.world.changes import parent_id
 from remit_graph.world.graph import WorldGraph, cycles
 
 Stated = Callable[[Edge], str | None]
@@ -45,12 +46,19 @@ def resolve(delegations: Iterable[Edge], graph: WorldGraph, bounds: Bounds, stat
         for edge in list(waiting.values()):
             judgements[edge.edge_id] = check_delegation(edge, grounds_of(edge, graph, under=stated(edge)), bounds)
             if (held := judgements[edge.edge_id].edge) is not None:
+                held = _as_stated(held, stated(edge))
                 result.held[edge.edge_id] = held
                 graph.add(held)
                 del waiting[edge.edge_id]
                 progress = True
     _refuse(waiting, judgements, graph, stated, result)
     return result
+
+
+def _as_stated(held: Edge, under: str | None) -> Edge:
+    """Keep the version that `under` states: an amended right carries what was made under an earlier one."""
+    is_position = under is not None and under.startswith(f"{parent_id(held)}@")
+    return replace(held, under=under) if is_position else held
 
 
 def _refuse(
@@ -78,7 +86,9 @@ def _possible_parents(waiting: dict[str, Edge], graph: WorldGraph, stated: State
     for edge in waiting.values():
         wanted = stated(edge)
         found = {each for holder in graph.acts_as(edge.from_) for each in to.get(holder, ()) if each != edge.edge_id}
-        parents[edge.edge_id] = sorted(each for each in found if wanted is None or wanted.partition("@")[0] == each)
+        parents[edge.edge_id] = sorted(
+            each for each in found if wanted is None or each in (wanted, wanted.rpartition("@")[0])
+        )
     return parents
 
 
