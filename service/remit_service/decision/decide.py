@@ -15,13 +15,14 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
 from time import perf_counter_ns
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import msgspec
 
 from remit_service.decision.explain import explain
 from remit_service.decision.facts import Facts, collect
 from remit_service.decision.reason_facts import Case
+from remit_service.decision.request import RequestError
 from remit_service.decision.resolve import Question, resolve
 from remit_service.decision.verdict import Answer, conclude, refuse
 
@@ -33,6 +34,10 @@ if TYPE_CHECKING:
     from remit_service.decision.decision import Decision
     from remit_service.decision.reasons import ReasonTable
     from remit_service.decision.request import Evaluation
+
+
+MAX_INPUT_BYTES: Final = 64 << 10
+"""The largest policy input (F051): a proof subgraph, never the graph."""
 
 
 class Rules(Protocol):
@@ -94,7 +99,27 @@ def prepare(
     given = coordination(view, question) if callable(coordination) else coordination
     facts = collect(question, view, scales=rules.scales, coordination=given)
     encoded = msgspec.json.encode(facts.document)
+    if len(encoded) > MAX_INPUT_BYTES:
+        facts, encoded = _shortened(facts)
     return Prepared(question, facts, view, encoded, (perf_counter_ns() - started) // 1_000)
+
+
+def _shortened(facts: Facts) -> tuple[Facts, bytes]:
+    """Leave out chains from the longest on, and say so, until the input fits.
+
+    Raises:
+        RequestError: it does not fit even with one chain, because of what the request itself holds.
+    """
+    document = {**facts.document, "search": {**facts.document["search"], "truncated": True}}
+    while True:
+        encoded = msgspec.json.encode(document)
+        if len(encoded) <= MAX_INPUT_BYTES:
+            return replace(facts, document=document), encoded
+        longest = max(("chains", "near_misses"), key=lambda name: len(document[name]))
+        if len(document[longest]) <= 1:
+            kib = MAX_INPUT_BYTES >> 10
+            raise RequestError(f"the facts of this request exceed {kib} KiB at `/context`", pointer="/context")
+        document[longest] = document[longest][: len(document[longest]) // 2]
 
 
 def interpret(prepared: Prepared, answer: Answer, *, rules: Rules, engine_us: int) -> Decision:

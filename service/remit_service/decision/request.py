@@ -14,6 +14,9 @@ from remit_graph.errors import ModelError
 MAX_ID: Final = 1024
 """Characters of an id or a type on the wire."""
 
+LEAST_NUMBER: Final = -(1 << 63)
+GREATEST_NUMBER: Final = (1 << 63) - 1
+
 MAX_FIELDS: Final = 256
 """Fields of one request."""
 
@@ -91,7 +94,36 @@ def parse_evaluation(document: object) -> Evaluation:
         context=_optional_mapping(body, "context", ""),
     )
     check_context(evaluation.context)
+    for pointer, said in _free_parts(evaluation):
+        check_numbers(said, pointer)
     return evaluation
+
+
+def _free_parts(evaluation: Evaluation) -> list[tuple[str, Mapping[str, Any]]]:
+    parts = [
+        ("/context", evaluation.context),
+        ("/subject/properties", evaluation.subject.properties),
+        ("/action/properties", evaluation.action_properties),
+        ("/resource/properties", evaluation.resource.properties),
+    ]
+    return [(pointer, said) for pointer, said in parts if said]
+
+
+def check_numbers(value: object, pointer: str) -> None:
+    """Refuse whole numbers that the two policy engines would read differently.
+
+    Raises:
+        RequestError: one does not fit 64 bits, with the pointer to it.
+    """
+    if isinstance(value, int):
+        if not LEAST_NUMBER <= value <= GREATEST_NUMBER:
+            raise _refuse(pointer, "a whole number has to fit 64 bits")
+    elif isinstance(value, Mapping):
+        for name, each in value.items():
+            check_numbers(each, f"{pointer}/{name}")
+    elif isinstance(value, list):
+        for index, each in enumerate(value):
+            check_numbers(each, f"{pointer}/{index}")
 
 
 def parse_entity(value: object, pointer: str) -> Entity:
