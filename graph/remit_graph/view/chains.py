@@ -120,6 +120,15 @@ class _Backward:
 
     distance: dict[State, int]
     toward: dict[State, list[tuple[Edge, State]]]
+    beyond: set[str] = field(default_factory=set)
+
+    @property
+    def hides_somebody(self) -> bool:
+        """Whether a bound kept a principal from being looked at.
+
+        Going round a cycle ends at a bound too, but leads to nobody who was not met with fewer delegations below.
+        """
+        return bool(self.beyond) and not self.beyond <= {principal for principal, _, _ in self.distance}
 
 
 def _backward(subject: str, rules: Rules, found: Found) -> _Backward:
@@ -130,7 +139,7 @@ def _backward(subject: str, rules: Rules, found: Found) -> _Backward:
     for distance in range(1, rules.max_edges):
         reached: list[State] = []
         for state in frontier:
-            for edge, above in _steps(state, rules, found):
+            for edge, above in _steps(state, rules, result):
                 visits += 1
                 if visits > MAX_EDGE_VISITS:
                     found.truncated = True
@@ -140,14 +149,15 @@ def _backward(subject: str, rules: Rules, found: Found) -> _Backward:
                     result.distance[above] = distance
                     reached.append(above)
         if not reached:
-            return result
+            break
         frontier = reached
-    if any(True for state in frontier for _ in _steps(state, rules, found)):
-        found.depth_bound_hit = True
+    else:
+        result.beyond.update(above[0] for state in frontier for _, above in _steps(state, rules, result))
+    found.depth_bound_hit = result.hides_somebody
     return result
 
 
-def _steps(state: State, rules: Rules, found: Found) -> Iterator[tuple[Edge, State]]:
+def _steps(state: State, rules: Rules, result: _Backward) -> Iterator[tuple[Edge, State]]:
     """Iterate the edges into `state` from one step nearer to a root."""
     principal, below, free = state
     for edge in rules.memberships(principal, free):
@@ -156,7 +166,7 @@ def _steps(state: State, rules: Rules, found: Found) -> Iterator[tuple[Edge, Sta
     for edge in rules.incoming(principal):
         if rules.usable(edge, below):
             if below >= rules.max_depth:
-                found.depth_bound_hit = True
+                result.beyond.add(edge.from_)
             else:
                 yield edge, (edge.from_, below + 1, False)
 
