@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from remit_graph.model.condition import Condition, Scales, Truth
 from remit_graph.model.instant import format_instant
+from remit_graph.model.registry import KEY_TYPE
 
 if TYPE_CHECKING:
     from remit_graph.model.edge import Edge
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from remit_graph.view.state import View
     from remit_graph.view.target import Target
     from remit_service.decision.facts import Facts
+    from remit_service.decision.request import Entity
     from remit_service.decision.resolve import Question
 
 Result = Mapping[str, Any]
@@ -58,8 +60,13 @@ def _common(case: Case) -> dict[str, Any]:
     return {
         "subject": principal.id if principal else f"{asked.subject.type}:{asked.subject.id}",
         "action": asked.action,
-        "key": resolved.key if resolved else f"{asked.resource.type}:{asked.resource.id}",
+        "key": resolved.key if resolved else _as_asked(asked.resource),
     }
+
+
+def _as_asked(resource: Entity) -> str:
+    """Return what was asked about: a key where one was named in full, else the type and the id."""
+    return resource.id if resource.type == KEY_TYPE else f"{resource.type}:{resource.id}"
 
 
 def _malformed(code: str, case: Case) -> dict[str, Any]:
