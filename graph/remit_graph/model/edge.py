@@ -100,7 +100,7 @@ class Edge:
         under: On DELEGATES, `edge_id@version` of the right or delegation it was made under.
         except_: On OWNS, selectors that were transferred away.
         revision_to: The revision that ended it; None while current.
-        ended_by: Why it ended: `revoked`, `amended`, `removed`, `transferred`, `replaced`.
+        ended_by: Why it ended: `revoked`, `amended`, `removed`, `transferred`, `replaced`, `expired`.
     """
 
     edge_id: str

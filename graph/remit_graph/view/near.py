@@ -93,7 +93,8 @@ class _History:
     def counts(self, edge: Edge) -> bool:
         # A removed principal leaves no near miss (rules.md 5): a later one of its name is somebody else.
         known = all(each in self.view.principals for each in _principals(edge))
-        return known and edge.ended_by not in ("removed", "amended", "replaced")
+        # What ended by its window is told by the version that is current now, or was never anybody's refusal.
+        return known and edge.ended_by not in ("removed", "amended", "replaced", "expired")
 
     def into(self, kind: EdgeType, principal: str) -> Iterator[Edge]:
         yield from self.view.incoming(kind, principal)

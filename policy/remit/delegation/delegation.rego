@@ -61,12 +61,26 @@ _live := [ground | some ground in _proposed.grounds; chain.live(_edges(ground), 
 _containing := [ground |
 	some ground in _live
 	every edge in _edges(ground) {
-		attenuation.contains_scope(edge.scope, _proposed.scope)
+		attenuation.contains_scope(edge.scope, _meant(edge))
 		_within_window(edge)
 	}
 ]
 
 _edges(ground) := [ground.right, ground.authority]
+
+# What a delegation leaves open is filled in from its right, and below a root grant it means what the grant allows: its
+# maker may hold several.
+_meant(edge) := _proposed.scope if edge.edge in {"DELEGATES", "MAY_DELEGATE"}
+
+_meant(edge) := object.union(object.union(edge.scope, _proposed.scope), {"conditions": conditions}) if {
+	not edge.edge in {"DELEGATES", "MAY_DELEGATE"}
+	own := object.get(_proposed.scope, "conditions", [])
+	named := {condition.attribute | some condition in own}
+	conditions := array.concat(own, [condition |
+		some condition in object.get(edge.scope, "conditions", [])
+		not condition.attribute in named
+	])
+}
 
 _within_window(edge) if {
 	edge.valid_from <= _proposed.valid_from

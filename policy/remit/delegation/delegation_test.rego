@@ -104,6 +104,34 @@ test_asks_for_no_trust_where_production_is_not_written if {
 	codes({"trust": 0, "scope": anywhere, "grounds": grounds}) == {"trust_too_low"}
 }
 
+test_what_is_left_open_means_below_a_root_grant_what_the_grant_allows if {
+	open := object.union(object.remove(right, ["scope"]), {"scope": {"actions": ["UPDATE_CANONICAL"]}})
+	limited := object.union(object.remove(authority, ["scope"]), {"scope": {
+		"fields": ["canonical"],
+		"where": {"site": ["a"]},
+		"conditions": [{"attribute": "risk", "at_most": "LOW"}, {"attribute": "mfa", "equals": true}],
+	}})
+	below := {"grounds": [{"right": open, "authority": limited}]}
+	handed_on := {"grounds": [{"right": open, "authority": object.union(limited, {"edge": "DELEGATES"})}]}
+	scopes := {
+		"nothing but the action": {},
+		"another site": {"where": {"site": ["b"]}},
+		"a stronger condition": {"conditions": [{"attribute": "mfa", "equals": true}]},
+		"another condition": {"conditions": [{"attribute": "mfa", "equals": false}]},
+	}
+	found := {name: codes(object.union(below, {"scope": object.union(more, {"actions": ["UPDATE_CANONICAL"]})})) |
+		some name, more in scopes
+	}
+
+	found == {
+		"nothing but the action": set(),
+		"another site": {"attenuation_violated"},
+		"a stronger condition": set(),
+		"another condition": {"attenuation_violated"},
+	}
+	codes(object.union(handed_on, {"scope": {"actions": ["UPDATE_CANONICAL"]}})) == {"attenuation_violated"}
+}
+
 test_asks_nothing_of_other_requests if {
 	found := data.remit.delegation.reasons with input as fixture.write
 

@@ -32,22 +32,30 @@ MAX_GROUNDS: Final = 16
 
 def make_delegation(policy: Policy, view: View, at: Instant, actor: Actor, spec: EdgeSpec) -> Verdict:
     """Decide a new delegation: what it leaves open is filled in, what it would widen is named."""
-    if missing := _missing(view, spec.edge):
+    if missing := _missing(view, spec.edge, at):
         return missing
     asked = replace(spec.edge, version=next_version(view, spec.edge.edge_id), epoch=view.authority_epoch)
-    return _delegate(policy, view, at, actor, asked, under=spec.under, ends=())
+    action, ends = Governance.DELEGATE, _over(view, spec.edge)
+    return _delegate(policy, view, at, actor, asked, action=action, under=spec.under, ends=ends)
 
 
 def _delegate(
-    policy: Policy, view: View, at: Instant, actor: Actor, asked: Edge, *, under: str | None, ends: tuple[Change, ...]
+    policy: Policy,
+    view: View,
+    at: Instant,
+    actor: Actor,
+    asked: Edge,
+    *,
+    action: Governance,
+    under: str | None,
+    ends: tuple[Change, ...],
 ) -> Verdict:
     graph = ViewGrounds(view=view, at=at, without=frozenset({asked.edge_id}))
     grounds = list(grounds_of(asked, graph, under=under))
     bounds = Bounds(max_depth=view.realm.max_delegation_depth, scales=policy.scales, actions=view.actions)
     judgement = check_delegation(asked, grounds, bounds)
-    stands = judgement.edge or asked
+    stands = judgement.edge or judgement.closest or asked
     facts = _delegation_facts(view, at, actor, stands, grounds)
-    action = Governance.AMEND if ends else Governance.DELEGATE
     decision = permitted(policy, view, at, actor, action, delegation=facts)
     if refused := refused_by_policy(decision, judgement.refusals):
         return refused
@@ -79,10 +87,10 @@ def _delegation_facts(view: View, at: Instant, actor: Actor, edge: Edge, grounds
 
 def make_grant(policy: Policy, view: View, at: Instant, actor: Actor, spec: EdgeSpec) -> Verdict:
     """Decide a new grant, right, ownership, membership or structural edge."""
-    if missing := _missing(view, spec.edge):
+    if missing := _missing(view, spec.edge, at):
         return missing
     asked = replace(spec.edge, version=next_version(view, spec.edge.edge_id), epoch=view.authority_epoch)
-    return _grant(policy, view, at, actor, asked, action=Governance.GRANT, ends=())
+    return _grant(policy, view, at, actor, asked, action=Governance.GRANT, ends=_over(view, spec.edge))
 
 
 def _grant(
@@ -119,13 +127,22 @@ def amend(policy: Policy, view: View, at: Instant, actor: Actor, spec: EdgeSpec,
     ends = (Change("edges.end", {"edges": [[current.edge_id, current.version]], "cause": "amended"}),)
     asked = replace(spec.edge, version=next_version(view, current.edge_id), epoch=view.authority_epoch)
     if current.edge is EdgeType.DELEGATES:
-        return _delegate(policy, view, at, actor, asked, under=None, ends=ends)
+        return _delegate(policy, view, at, actor, asked, action=Governance.AMEND, under=None, ends=ends)
     return _grant(policy, view, at, actor, asked, action=Governance.AMEND, ends=ends)
 
 
-def _missing(view: View, edge: Edge) -> Refused | None:
-    """Refuse what exists already, and ends that nobody declared."""
-    if edge.edge_id in view.edges:
+def _over(view: View, edge: Edge) -> tuple[Change, ...]:
+    """Return the end of the version whose time was over: it stays where it is until its id is granted again (F017)."""
+    current = view.edges.get(edge.edge_id)
+    if current is None:
+        return ()
+    return (Change("edges.end", {"edges": [[current.edge_id, current.version]], "cause": "expired"}),)
+
+
+def _missing(view: View, edge: Edge, at: Instant) -> Refused | None:
+    """Refuse what exists already and has not run out, and ends that nobody declared."""
+    current = view.edges.get(edge.edge_id)
+    if current is not None and (current.valid_until is None or at < current.valid_until):
         return Refused(
             code="already_exists",
             message=f"`{edge.edge_id}` exists already; amend it, or choose another id",
