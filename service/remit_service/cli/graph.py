@@ -11,13 +11,14 @@ from rich.console import Console
 
 from remit_graph.model.edge import Edge
 from remit_graph.model.instant import format_instant
+from remit_graph.world.check import check_world
 from remit_graph.world.diff import diff_worlds, summary
 from remit_graph.world.dump import dump_world
 from remit_graph.world.of_view import world_of
 from remit_service.bootstrap import load_bundle, running_point
 from remit_service.cli.asking import ActionName, As, ContextOption, ResourceKey, Subject, print_explanation, question
 from remit_service.cli.context import call_of, run
-from remit_service.cli.exits import DONE, FAULT, REFUSED, Failure
+from remit_service.cli.exits import DONE, REFUSED, Failure
 from remit_service.cli.output import table
 from remit_service.cli.target import Unrecorded, target_of
 from remit_service.governance.apply_world import apply_world, plan_on
@@ -223,9 +224,10 @@ def check(context: typer.Context) -> None:
         settings = call.settings()
         _on_the_store(settings)
         async with running_point(settings, Unrecorded(), activate=False) as point:
-            made = plan_on(point.view, world_of(point.view))
-            problems = [*await point.ledger.check(), *(each.message for each in made.refusals)]
-        call.output.show({"problems": problems}, "\n".join(problems) or "nothing is wrong")
-        return FAULT if problems else DONE
+            findings = check_world(world_of(point.view), scales=point.policy.scales)
+            problems = [*await point.ledger.check(), *(each.message for each in findings)]
+        document = {"problems": problems, "findings": [each.record() for each in findings]}
+        call.output.show(document, "\n".join(problems) or "nothing is wrong")
+        return REFUSED if problems else DONE
 
     run(call, work)
