@@ -1,38 +1,44 @@
 """The form of a scenario file, read strictly: a misspelt key is an error and no silent pass.
 
-```yaml
-title: A delegation that ended is named
-shows: [S22]
-world: seo                     # a file of fixtures/worlds, or the text of a world
-at: "2027-02-01T10:00:00Z"     # the manual clock starts here
-policy: {custom/site/site.rego: "…"}       # files laid over the shipped bundle
-steps:
-  - ask: {as: service:gateway, subject: "instance:seo-agent-7", action: UPDATE_CANONICAL, resource: "wp:post:1024"}
-    expect: {outcome: deny, reasons: [delegation_expired], says: ["`del_882@1` ended at …"]}
-  - advance: 3600              # seconds
-  - append: [{kind: edges.end, body: {…}}]     # straight into the ledger; no law of creation is asked
-  - break: engine_unavailable  # see `faults`
-  - mend: engine
-```
-
-`expect.reasons` is the whole list of codes, in order. `says` are whole messages that must be among the reasons'.
+`fixtures/scenarios/README.md` shows the form to those who write scenarios.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import yaml
 
-ROOT = Path(__file__).parents[3]
-SCENARIOS = ROOT / "fixtures" / "scenarios"
-WORLDS = ROOT / "fixtures" / "worlds"
+ROOT: Final = Path(__file__).parents[3]
+SCENARIOS: Final = ROOT / "fixtures" / "scenarios"
+WORLDS: Final = ROOT / "fixtures" / "worlds"
 
-MEMBERS = {"title", "shows", "world", "at", "policy", "settings", "steps"}
-STEPS = {"ask", "advance", "set_clock", "append", "break", "mend"}
-EXPECTED = {"outcome", "reasons", "says", "determining", "obligations", "site", "not_after"}
+MEMBERS: Final = frozenset({"title", "shows", "world", "at", "policy", "settings", "steps"})
+
+ANSWER: Final = frozenset(
+    {"outcome", "reasons", "says", "problem", "determining", "obligations", "site", "not_after", "epochs"}
+)
+EXPLANATION: Final = ANSWER | {"near", "chains", "changes", "questions", "ignored"}
+COMMAND: Final = frozenset({"done", "refused", "says"})
+
+VERBS: Final[dict[str, frozenset[str]]] = {
+    "ask": ANSWER,
+    "explain": EXPLANATION,
+    "crowd": ANSWER,
+    "command": COMMAND,
+    "check": frozenset({"problems"}),
+    "advance": frozenset(),
+    "set_clock": frozenset(),
+    "append": frozenset(),
+    "edges": frozenset(),
+    "end": frozenset(),
+    "break": frozenset(),
+    "mend": frozenset(),
+}
+"""Each verb with what may be expected of it; a verb that expects nothing takes no `expect`."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +47,7 @@ class Step:
 
     verb: str
     value: Any
-    expect: dict[str, Any] | None
+    expect: dict[str, Any]
     number: int
 
 
@@ -59,44 +65,56 @@ class Scenario:
     settings: dict[str, Any] = field(default_factory=dict)
 
 
-def scenarios() -> list[Scenario]:
+@lru_cache(maxsize=1)
+def scenarios() -> tuple[Scenario, ...]:
     """Return all scenarios, by name."""
-    return [read(path) for path in sorted(SCENARIOS.rglob("*.yaml"))]
+    return tuple(read(path) for path in sorted(SCENARIOS.rglob("*.yaml")))
 
 
 def read(path: Path) -> Scenario:
     """Read one file.
 
     Raises:
-        ValueError: it holds what no scenario has.
+        ValueError: it holds what no scenario has, or lacks what each has.
     """
-    document = yaml.safe_load(path.read_text())
-    _refuse_unknown(path, document, MEMBERS)
-    world = document["world"]
+    name = str(path.relative_to(SCENARIOS).with_suffix("")) if path.is_relative_to(SCENARIOS) else path.stem
+    document = yaml.load(path.read_text(), Loader=yaml.CSafeLoader)
+    _refuse_unknown(name, document, MEMBERS)
+    if missing := {"title", "world", "at", "steps"} - document.keys():
+        raise ValueError(f"{name}: {sorted(missing)} is missing")
     return Scenario(
-        name=str(path.relative_to(SCENARIOS).with_suffix("")),
+        name=name,
         title=document["title"],
         shows=tuple(document.get("shows", ())),
-        world=world if "\n" in world else (WORLDS / f"{world}.yaml").read_text(),
+        world=_world(document["world"]),
         at=document["at"],
-        steps=tuple(_step(path, number, each) for number, each in enumerate(document["steps"], 1)),
+        steps=tuple(_step(name, number, each) for number, each in enumerate(document["steps"], 1)),
         policy=document.get("policy", {}),
         settings=document.get("settings", {}),
     )
 
 
-def _step(path: Path, number: int, document: dict[str, Any]) -> Step:
-    _refuse_unknown(path, document, STEPS | {"expect"})
-    verbs = sorted(document.keys() & STEPS)
+def _world(world: str) -> str:
+    """Return the text of a world that is named or written out."""
+    if "\n" in world:
+        return world
+    own = SCENARIOS / f"{world}.world"
+    return (own if own.exists() else WORLDS / f"{world}.yaml").read_text()
+
+
+def _step(name: str, number: int, document: dict[str, Any]) -> Step:
+    verbs = sorted(document.keys() & VERBS.keys())
     if len(verbs) != 1:
-        raise ValueError(f"{path.name}: step {number} has the verbs {verbs}, and needs one")
+        raise ValueError(f"{name}: step {number} has the verbs {verbs}, and needs one of {sorted(VERBS)}")
+    verb = verbs[0]
+    _refuse_unknown(f"{name}: step {number}", document, frozenset({verb, "expect"}))
     expect = document.get("expect")
-    if (verbs[0] == "ask") != (expect is not None):
-        raise ValueError(f"{path.name}: step {number}: an `ask` expects something, and nothing else does")
-    _refuse_unknown(path, expect or {}, EXPECTED)
-    return Step(verbs[0], document[verbs[0]], expect, number)
+    if (expect is not None) != bool(VERBS[verb]):
+        raise ValueError(f"{name}: step {number}: `{verb}` expects {sorted(VERBS[verb]) or 'nothing'}")
+    _refuse_unknown(f"{name}: step {number}", expect or {}, VERBS[verb])
+    return Step(verb, document[verb], expect or {}, number)
 
 
-def _refuse_unknown(path: Path, document: dict[str, Any], known: set[str]) -> None:
+def _refuse_unknown(where: str, document: dict[str, Any], known: frozenset[str]) -> None:
     if unknown := document.keys() - known:
-        raise ValueError(f"{path.name}: {sorted(unknown)} is none of {sorted(known)}")
+        raise ValueError(f"{where}: {sorted(unknown)} is none of {sorted(known)}")

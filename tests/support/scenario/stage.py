@@ -4,37 +4,40 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from remit_graph.model.change import Change, Command
 from remit_graph.model.instant import parse_instant
-from remit_graph.sqlite.ledger import SqliteLedger
-from remit_graph.sqlite.options import SqliteOptions
+from remit_graph.world.check import check_world
 from remit_graph.world.load import load_world
+from remit_graph.world.of_view import world_of
 from remit_service.bundle.build import build_bundle
 from remit_service.bundle.folder import read_folder, shipped_policy
 from remit_service.clock import ManualClock
-from remit_service.decision.caller import Caller
-from remit_service.decision.request import parse_evaluation
 from remit_service.opening import bring_in, put_policy_in_force
 from remit_service.point import Bounds, DecisionPoint, RecordingFailed
 from remit_service.policy import Policy, policy_of
+from tests.support.scenario.body import body_of, changes_of
+from tests.support.scenario.commands import submission_of
 from tests.support.scenario.faults import break_engine, break_ledger
+from tests.support.scenario.wire import Wire, in_process
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
+    from remit_graph.model.change import Command
     from remit_graph.ports import Ledger
+    from remit_graph.world.value import World
     from remit_service.decision.decision import Decision
     from remit_service.engines.ports import PolicyEngine
+    from remit_service.writer.command import Verdict
     from tests.support.scenario.document import Scenario
+    from tests.support.scenario.wire import Answer
 
 MakeLedger = Callable[[str, ManualClock], Awaitable["Ledger"]]
 MakeEngine = Callable[[Policy], Awaitable["PolicyEngine"]]
+MakeWire = Callable[[DecisionPoint], AbstractAsyncContextManager[Wire]]
 
 
 class Recorder:
@@ -59,6 +62,12 @@ def policy_with(files: tuple[tuple[str, str], ...]) -> Policy:
     return policy_of(build_bundle({**shipped, **{path: text.encode() for path, text in files}}))
 
 
+@lru_cache(maxsize=64)
+def world_from(text: str, name: str) -> World:
+    """Return a world, read once for all the ways in which its scenario is played."""
+    return load_world(text, file=f"{name}.yaml", scales=policy_with(()).scales)
+
+
 @dataclass
 class Stage:
     """A started decision point, and the hands of a scenario on it."""
@@ -67,34 +76,44 @@ class Stage:
     clock: ManualClock
     recorder: Recorder
     whole: Policy
+    wire: Wire
+    is_cut_off: bool = False
 
-    async def ask(self, question: dict[str, Any]) -> Decision:
+    async def ask(self, question: dict[str, Any]) -> Answer:
         """Put one question, `as` an enforcement point of the world."""
-        return await self.point.evaluate(parse_evaluation(body_of(question)), self.caller(question.get("as")))
+        return await self.wire.evaluate(body_of(question, self.point), question.get("as"))
 
-    def caller(self, name: str | None) -> Caller:
-        """Return the caller an enforcement point makes; None is somebody unauthenticated."""
-        return Caller(point=None if name is None else self.point.view.points[name], identity=name)
+    async def explain(self, question: dict[str, Any]) -> Answer:
+        """Ask for a verdict with its proof, now or at an earlier moment."""
+        return await self.wire.explain(body_of(question, self.point), question.get("as"))
+
+    async def crowd(self, question: dict[str, Any]) -> Answer | None:
+        """Put one question too many."""
+        return await self.wire.crowd(body_of(question, self.point), question.get("as"))
 
     async def append(self, changes: list[dict[str, Any]]) -> None:
         """Append changes straight into the ledger, as one revision."""
-        command = Command(
-            action="TEST",
-            actor="system",
-            at=self.point.now(),
-            changes=tuple(Change(each["kind"], _instants(each["body"])) for each in changes),
-        )
         await self.point.replica.catch_up()
         head = self.point.replica.head
         assert head is not None
+        command: Command = changes_of(changes, at=self.point.now())
         await self.point.ledger.append(head, [command])
         await self.point.replica.catch_up()
 
-    def advance(self, seconds: float) -> None:
-        """Move the clock on; the tail is taken to have confirmed the view meanwhile."""
+    async def command(self, document: dict[str, Any]) -> Verdict:
+        """Give a governance command."""
+        return (await self.point.submit(submission_of(document, self.point))).verdict
+
+    async def problems(self) -> list[str]:
+        """Return what `remit graph check` would report."""
+        findings = check_world(world_of(self.point.view), scales=self.whole.scales)
+        return [*await self.point.ledger.check(), *(each.message for each in findings)]
+
+    async def advance(self, seconds: float) -> None:
+        """Move the clock on; while the ledger answers, the view is confirmed meanwhile."""
         self.clock.advance(seconds)
-        if not isinstance(self.point.ledger, _Broken):
-            self.point.replica._confirmed = self.clock.monotonic()
+        if not self.is_cut_off:
+            await self.point.replica.catch_up()
 
     def break_(self, what: str) -> None:
         """Bring a fault about."""
@@ -102,6 +121,7 @@ class Stage:
             self.recorder.broken = True
         elif what == "ledger":
             break_ledger(self.point)
+            self.is_cut_off = True
             self.clock.advance(self.point.bounds.max_staleness.total_seconds() + 1)
         else:
             self.point.policy = replace(self.whole, engine=break_engine(what, self.whole))
@@ -114,39 +134,12 @@ class Stage:
             self.recorder.broken = False
 
 
-class _Broken:
-    """Marks a ledger that was broken."""
-
-
-def body_of(question: dict[str, Any]) -> dict[str, Any]:
-    """Return the AuthZEN body of a question in a scenario's shorthand."""
-    body: dict[str, Any] = {}
-    for name in ("subject", "resource"):
-        value = question[name]
-        if isinstance(value, str):
-            kind, _, identifier = value.partition(":")
-            value = {"type": kind, "id": identifier} if name == "subject" else {"type": "key", "id": value}
-        body[name] = value
-    action = question["action"]
-    body["action"] = {"name": action} if isinstance(action, str) else action
-    body["context"] = question.get("context", {})
-    return body
-
-
-def _instants(body: Any) -> Any:
-    """Turn `!at`-less RFC 3339 texts of window members into integers, as stored."""
-    if isinstance(body, dict):
-        windows = {"valid_from", "valid_until"}
-        return {
-            name: parse_instant(each) if name in windows and isinstance(each, str) else _instants(each)
-            for name, each in body.items()
-        }
-    return [_instants(each) for each in body] if isinstance(body, list) else body
-
-
 @asynccontextmanager
 async def stage_for(
-    scenario: Scenario, make_ledger: MakeLedger, make_engine: MakeEngine | None = None
+    scenario: Scenario,
+    make_ledger: MakeLedger,
+    make_engine: MakeEngine | None = None,
+    make_wire: MakeWire = in_process,
 ) -> AsyncIterator[Stage]:
     """Bring a decision point up for one scenario, with a manual clock."""
     clock = ManualClock(parse_instant(scenario.at))
@@ -156,7 +149,7 @@ async def stage_for(
             engine = await make_engine(policy)
             stack.push_async_callback(engine.aclose)
             policy = replace(policy, engine=engine)
-        world = load_world(scenario.world, file=f"{scenario.name}.yaml", scales=policy.scales)
+        world = world_from(scenario.world, scenario.name)
         ledger = await make_ledger(world.realm.name, clock)
         recorder = Recorder()
         bounds = Bounds(**{name: timedelta(seconds=value) for name, value in scenario.settings.items()})
@@ -165,14 +158,6 @@ async def stage_for(
         await point.start()
         await put_policy_in_force(point)
         await bring_in(point, world)
-        yield Stage(point, clock, recorder, policy)
+        wire = await stack.enter_async_context(make_wire(point))
+        yield Stage(point, clock, recorder, policy, wire)
         await asyncio.sleep(0)
-
-
-def sqlite_in(folder: Path) -> MakeLedger:
-    """Return what makes a fresh embedded ledger in `folder`."""
-
-    async def make(realm: str, clock: ManualClock) -> Ledger:
-        return await SqliteLedger.init(folder / "remit.db", realm, options=SqliteOptions(clock=clock.now))
-
-    return make
