@@ -83,7 +83,7 @@ class BufferedLog:
         self._wake = asyncio.Event()
         self._urgent = asyncio.Event()
         self._room = asyncio.Event()
-        self._idle = asyncio.Event()
+        self._is_closing = False
         self._lost: Counter[str] = Counter()
         self._gap: Counter[str] = Counter()
         self._link: Link | None = None
@@ -124,7 +124,6 @@ class BufferedLog:
             self._queue.append(_Queued(self._gap_record(self._gap)))
             self._gap = Counter()
         self._queue.append(queued)
-        self._idle.clear()
         self._wake.set()
 
     def _gap_record(self, lost: Mapping[str, int], **facts: Any) -> bytes:
@@ -147,12 +146,13 @@ class BufferedLog:
             raise RecordingFailed(reason) from None
 
     async def _store(self) -> None:
-        """Store the queue in order, for ever."""
+        """Store the queue in order, until it is closed and empty."""
         attempt = 0
         while True:
             await self._wake.wait()
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._urgent.wait(), LINGER_SECONDS)
+                async with asyncio.timeout(LINGER_SECONDS):
+                    await self._urgent.wait()
             self._wake.clear()
             self._urgent.clear()
             while self._queue or self._batch:
@@ -162,7 +162,8 @@ class BufferedLog:
                     continue
                 await asyncio.sleep(RETRY_SECONDS[min(attempt, len(RETRY_SECONDS) - 1)])
                 attempt += 1
-            self._idle.set()
+            if self._is_closing:
+                return
 
     def _next_batch(self) -> _Batch:
         assert self._link is not None  # noqa: S101 - `start` has opened the stream
@@ -221,15 +222,14 @@ class BufferedLog:
         if self._gap:
             self._queue.append(_Queued(self._gap_record(self._gap)))
             self._gap = Counter()
+        self._is_closing = True
         self._urgent.set()
         self._wake.set()
         if self._task is not None:
-            self._idle.clear()
-            with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._idle.wait(), CLOSE_SECONDS)
-            self._task.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await self._task
+            _, late = await asyncio.wait({self._task}, timeout=CLOSE_SECONDS)
+            for task in late:
+                task.cancel()
+                await asyncio.wait({task})
         left = len(self._queue) + (len(self._batch.lines) if self._batch else 0)
         if left:
             _log.error("decision log closed with records that were not stored", count=left)

@@ -63,6 +63,10 @@ class Scribe:
             self._kept.popitem(last=False)
         return record
 
+    def question(self, evaluation: Evaluation) -> dict[str, Any]:
+        """Return a question as records show it, without what is masked; for what asks and is no decision."""
+        return self._mask().request(evaluation.record(), [])
+
     def other(self, event: Mapping[str, Any]) -> bytes:
         """Return the record of any event."""
         return _encode({**event, "labels": self._labels})
