@@ -83,7 +83,8 @@ def test_a_trial_speaks_for_anyone_and_is_trusted(trial: Served) -> None:
 
 
 def test_the_page_says_loudly_that_nobody_is_asked(demo: Served, seo: Served) -> None:
-    """The page's warning follows the service; without the demo it is not shown."""
+    """The warning stands on the page as it is served; without the demo it is hidden."""
     assert demo.client().get("/v1/graph/summary").json()["unauthenticated_loopback"] is True
     assert seo.client("gateway").get("/v1/graph/summary").json()["unauthenticated_loopback"] is False
-    assert 'role="alert"' in demo.client().get("/").text
+    assert '<p id="warning" role="alert">' in demo.client().get("/").text
+    assert '<p id="warning" role="alert" hidden>' in seo.client().get("/").text

@@ -34,17 +34,25 @@ _FILES: Final = {
     "/console.js": ("console.js", "text/javascript; charset=utf-8"),
 }
 
+_HIDDEN_WARNING: Final = b'<p id="warning" role="alert" hidden>'
+_SHOWN_WARNING: Final = b'<p id="warning" role="alert">'
+
 
 def html(text: str) -> Response:
     """Return a page under the same policy."""
     return Response(text, headers=SECURITY | {"Content-Type": "text/html; charset=utf-8"})
 
 
-def add_routes(router: APIRouter) -> None:
-    """Serve the page and its two files; they are no part of the API."""
+def add_routes(router: APIRouter, *, warns: bool = False) -> None:
+    """Serve the page and its two files; they are no part of the API.
+
+    With `warns` the page says, before anything else and without JavaScript, that callers are not authenticated.
+    """
     folder = resources.files("remit_service.http").joinpath("page")
     for path, (name, kind) in _FILES.items():
         content = folder.joinpath(name).read_bytes()
+        if warns:
+            content = content.replace(_HIDDEN_WARNING, _SHOWN_WARNING)
         router.add_api_route(path, _answer(content, kind), include_in_schema=False, name=name)
 
 

@@ -65,7 +65,7 @@ def _hash(salt: str, secret: str) -> str:
 
 
 def read_keys(path: Path) -> dict[str, Mapping[str, Any]]:
-    """Read a file of key records, `{"keys": [...]}`, as `remit key create --file` writes it.
+    """Read a file of key records, `{"keys": [record, ...]}`.
 
     Raises:
         ModelError: it cannot be read, or a record has another shape.
@@ -86,7 +86,7 @@ def _check(record: Mapping[str, Any], path: Path) -> None:
     texts = all(isinstance(record.get(name), str) for name in ("id", "name", "hash", "salt"))
     times = all(type(record.get(name, 0)) is int for name in ("created_at", "expires_at"))
     if not texts or not times or set(record) - _MEMBERS or not _NAME.match(record["name"]):
-        raise ModelError(f"`{path}`: key `{record.get('id')}` has another shape than `remit key create` writes")
+        raise ModelError(f"`{path}`: key `{record.get('id')}` has another shape than a record of `new_key`")
 
 
 class ApiKeys:

@@ -43,7 +43,6 @@ async function showGraph() {
     ];
     find("graph").replaceChildren(...rows.flatMap(([name, value]) => [element("dt", name), element("dd", value)]));
     find("graph-state").textContent = graph.ready ? "Ready." : `Not ready: ${graph.problems.join("; ")}`;
-    find("warning").hidden = !graph.unauthenticated_loopback;
   } catch (error) {
     find("graph").replaceChildren();
     find("graph-state").textContent = `Not shown: ${error.message}`;
