@@ -76,6 +76,13 @@ class Metrics:
             buckets=HTTP_BUCKETS,
             registry=self.registry,
         )
+        self._found = Histogram(
+            "remit_search_results",
+            "Results of one page of a search, by what was looked for and whether nothing follows.",
+            ("kind", "complete"),
+            buckets=BATCH_BUCKETS,
+            registry=self.registry,
+        )
         self._counters: dict[tuple[str, ...], Counter] = {}
         self._timers: dict[tuple[str, ...], Histogram] = {}
 
@@ -99,6 +106,10 @@ class Metrics:
     def answered(self, route: str, method: str, status: int, seconds: float) -> None:
         """Count one HTTP request; `route` is a template, never a path with ids in it."""
         self._timer(self._requests, (route, method, str(status))).observe(seconds)
+
+    def searched(self, kind: str, *, results: int, complete: bool) -> None:
+        """Count one page of a search."""
+        self._found.labels(kind, "true" if complete else "false").observe(results)
 
     def failed(self, kind: str) -> None:
         """Count a call that was no question, or a failure."""

@@ -23,8 +23,8 @@ from remit_graph.model.instant import SECOND, Instant
 from remit_service.asking import ask, ask_now
 from remit_service.coordination import facts
 from remit_service.coordination.facts import coordination_facts
-from remit_service.decision.consistency import Consistency, make_token, parse_consistency, read_token
-from remit_service.decision.decide import decide, decide_now, prepare
+from remit_service.decision.consistency import make_token, parse_consistency, read_token
+from remit_service.decision.decide import Prepared, decide, decide_now, prepare
 from remit_service.decision.verdict import refuse
 from remit_service.replica.history import view_as_of, view_at_revision
 from remit_service.replica.replica import Replica
@@ -142,8 +142,7 @@ class DecisionPoint:
             RequestError: the context asks for a consistency that does not exist.
         """
         started = perf_counter_ns()
-        consistency = parse_consistency(evaluation.context.get("consistency"))
-        decision = await self._too_old(consistency, evaluation)
+        decision = await self.deny_if_stale(evaluation)
         if decision is None:
             decision = await self._decide(evaluation, caller)
         decision.timings_us["total"] = (perf_counter_ns() - started) // 1_000
@@ -174,25 +173,23 @@ class DecisionPoint:
         decision = await self._decide(asked, caller, view=view, at=at)
         return await self._recorded(decision, evaluation, caller, {**(labels or {}), "kind": "explain"})
 
-    async def judge(self, evaluation: Evaluation, caller: Caller, *, view: View, at: Instant) -> Decision:
-        """Decide on a given view without recording: one of many questions that make up a recorded one."""
-        return await self._decide(evaluation, caller, view=view, at=at)
+    def judge_now(self, evaluation: Evaluation, caller: Caller, *, view: View, at: Instant) -> Decision:
+        """Decide in this process, whatever engine answers decisions; no record: one of many that make up a search."""
+        policy = self.policy
+        return decide_now(self._prepared(evaluation, caller, view, at), partial(ask_now, policy), rules=policy)
 
     async def _decide(
         self, evaluation: Evaluation, caller: Caller, *, view: View | None = None, at: Instant | None = None
     ) -> Decision:
         policy = self.policy
-        prepared = prepare(
-            evaluation,
-            caller,
-            view or self.view,
-            at or self.now(),
-            rules=policy,
-            coordination=partial(coordination_facts, tables=policy.tables),
-        )
+        prepared = self._prepared(evaluation, caller, view or self.view, at or self.now())
         if policy.engine is policy.embedded:
             return decide_now(prepared, partial(ask_now, policy), rules=policy)
         return await decide(prepared, partial(ask, policy), rules=policy)
+
+    def _prepared(self, evaluation: Evaluation, caller: Caller, view: View, at: Instant) -> Prepared:
+        collect = partial(coordination_facts, tables=self.policy.tables)
+        return prepare(evaluation, caller, view, at, rules=self.policy, coordination=collect)
 
     async def _recorded(
         self, decision: Decision, evaluation: Evaluation, caller: Caller, labels: Mapping[str, Any]
@@ -206,9 +203,18 @@ class DecisionPoint:
     def _deny(self, code: str, facts: Mapping[str, Any]) -> Decision:
         return refuse(code, facts, question=None, view=self.view, at=self.now(), table=self.policy.reasons)
 
-    async def _too_old(self, consistency: Consistency, evaluation: Evaluation) -> Decision | None:
-        """Bring the view to the freshness that is asked for; the deny where it cannot be had."""
-        if consistency.fully or self._is_strict(evaluation):
+    async def deny_if_stale(self, evaluation: Evaluation, *, fully: bool = False) -> Decision | None:
+        """Bring the view to the freshness that is asked for; the deny where it cannot be had.
+
+        Args:
+            evaluation: What is asked.
+            fully: Whether whatever is declared strict may be part of the answer.
+
+        Raises:
+            RequestError: the context asks for a consistency that does not exist.
+        """
+        consistency = parse_consistency(evaluation.context.get("consistency"))
+        if consistency.fully or self._is_strict(evaluation, any_action=fully):
             try:
                 await asyncio.wait_for(self.replica.catch_up(), self.bounds.revision_wait.total_seconds())
             except (LedgerError, TimeoutError):
@@ -221,9 +227,11 @@ class DecisionPoint:
             return self._stale()
         return None
 
-    def _is_strict(self, evaluation: Evaluation) -> bool:
+    def _is_strict(self, evaluation: Evaluation, *, any_action: bool) -> bool:
         action = self.view.actions.get(evaluation.action)
         strict: list[str] = self.policy.data["remit"]["config"].get("strict") or []
+        if any_action:
+            return bool(strict)
         return action is not None and (action.class_ in strict or action.name in strict)
 
     async def _wait_for(self, token: str) -> Decision | None:

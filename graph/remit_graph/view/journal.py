@@ -51,3 +51,15 @@ class Journal:
                 table[key] = value
         if self._undo:
             self._undo.clear()
+
+    def flip(self) -> None:
+        """Take everything back, or put it back: flipping twice restores every table."""
+        other: list[tuple[dict[Any, Any], Any, Any]] = []
+        for table, key, value in reversed(self._undo or ()):
+            other.append((table, key, table.get(key, _MISSING)))
+            if value is _MISSING:
+                table.pop(key, None)
+            else:
+                table[key] = value
+        if self._undo is not None:
+            self._undo = other

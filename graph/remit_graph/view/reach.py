@@ -5,13 +5,18 @@ Both directions leave scopes, windows and depths open, so that they leave out on
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from remit_graph.model.edge import GRANT_CLASS, MEMBERSHIPS, EdgeType
 
 if TYPE_CHECKING:
+    from collections.abc import Generator
+
     from remit_graph.view.ground import Ground
     from remit_graph.view.state import View
+
+STEP: Final = 256
+"""Principals that are looked at between two pauses."""
 
 
 def root_selectors(view: View, subject: str, class_: str) -> frozenset[str]:
@@ -32,16 +37,20 @@ def root_selectors(view: View, subject: str, class_: str) -> frozenset[str]:
     return frozenset(selectors)
 
 
-def reachable_subjects(view: View, ground: Ground, class_: str) -> frozenset[str]:
-    """Return the principals to which some path leads down from a root grant over the resource."""
-    frontier = [
-        holder
-        for holder, held in view.grants.items()
-        for selector in ground.covering
-        for edge in held.get(selector, {}).values()
-        if GRANT_CLASS.get(edge.edge, class_) == class_
-    ]
+def reachable_subjects(view: View, ground: Ground, class_: str) -> Generator[None, None, frozenset[str]]:
+    """Return the principals to which some path leads down from a root grant over the resource.
+
+    A generator, since all holders of the realm are looked at: it pauses after each `STEP` of them.
+    """
+    covering, frontier = frozenset(ground.covering), []
+    for count, (holder, held) in enumerate(list(view.grants.items()), 1):
+        if count % STEP == 0:
+            yield
+        grants = [edge for selector in covering.intersection(held) for edge in held[selector].values()]
+        if any(GRANT_CLASS.get(edge.edge, class_) == class_ for edge in grants):
+            frontier.append(holder)
     found = set(frontier)
+    steps = 0
     while frontier:
         principal = frontier.pop()
         below = [edge.from_ for kind in MEMBERSHIPS for edge in view.incoming(kind, principal)]
@@ -50,4 +59,7 @@ def reachable_subjects(view: View, ground: Ground, class_: str) -> frozenset[str
             if each not in found:
                 found.add(each)
                 frontier.append(each)
+        steps += 1
+        if steps % STEP == 0:
+            yield
     return frozenset(found)

@@ -2,29 +2,25 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Final
 
-import msgspec
 from fastapi import APIRouter, Path, Query, Request, Response
 
 from remit_service.bundle.serve import LONG_POLL_MEDIA_TYPE
-from remit_service.http import bundles, console, discovery, overview, problem_pages
+from remit_service.http import bundles, console, discovery, overview, problem_pages, search
 from remit_service.http.decisions import find_record, recent_records
 from remit_service.http.documented import answers, body
 from remit_service.http.explain import explain
 from remit_service.http.limits import InFlight
 from remit_service.http.problems import Problem, ProblemError
+from remit_service.http.replies import CALLED, exchange_of, json
 from remit_service.metrics import CONTENT_TYPE
 
 if TYPE_CHECKING:
-    from remit_service.http.exchange import Exchange
     from remit_service.http.service import Service
 
 CodePath = Annotated[str, Path(pattern="^[a-z0-9_]{1,64}$", description="A reason code or problem code.")]
 DecisionPath = Annotated[str, Path(pattern="^dec_[0-9a-z]{1,64}$", description="Id of a decision.")]
-CALLED: Final = (401, 403, 429, 503)
-"""Problems that any call which needs a caller may end with."""
-
 BUNDLE: Final = answers(None, problems=CALLED) | {
     200: {"description": "The bundle", "content": {"application/gzip": {}, LONG_POLL_MEDIA_TYPE: {}}},
     304: {"description": "The caller has it"},
@@ -32,23 +28,14 @@ BUNDLE: Final = answers(None, problems=CALLED) | {
 Limit = Annotated[int, Query(ge=1, le=1_000, description="How many records at most.")]
 
 
-def json(document: Any, status: int = 200, headers: dict[str, str] | None = None) -> Response:
-    """Return a JSON response."""
-    return Response(msgspec.json.encode(document), status, headers, "application/json")
-
-
-def exchange_of(request: Request) -> Exchange:
-    """Return the exchange that the outer application began."""
-    return request.scope["remit"]  # type: ignore[no-any-return]
-
-
 def make_router(service: Service) -> APIRouter:
     """Return the routes of one decision point."""
     router = APIRouter()
     _add_operations(router, service)
     _add_evidence(router, service)
+    router.include_router(search.make_router(service))
     _add_public(router, service)
-    console.add_routes(router)
+    console.add_routes(router, warns=service.identifier.loopback.is_open)
     return router
 
 

@@ -10,11 +10,12 @@ from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 
 from remit_graph.errors import GraphError
-from remit_service.http.api import exchange_of, json, make_router
+from remit_service.http.api import make_router
 from remit_service.http.evaluation import evaluation, evaluations
-from remit_service.http.limits import InFlight, RateLimit
+from remit_service.http.limits import InFlight, RateLimit, Readings
 from remit_service.http.openapi import openapi_document
 from remit_service.http.problems import Problem, ProblemError
+from remit_service.http.replies import exchange_of, json
 from remit_service.http.routes import cold_route, hot_route, problem_or_failure
 from remit_service.http.service import Service
 from remit_service.http.watches import watch_point
@@ -60,6 +61,7 @@ def create_app(point: Point, settings: Settings, log: DecisionLog, *, metrics: M
         SettingsError: other machines could reach a service that nobody can authenticate to.
         ModelError: the file of API keys cannot be used.
     """
+    in_flight = InFlight(settings.max_requests_in_flight)
     service = Service(
         point=point,
         settings=settings,
@@ -67,7 +69,8 @@ def create_app(point: Point, settings: Settings, log: DecisionLog, *, metrics: M
         log=log,
         metrics=metrics or Metrics(),
         rate=RateLimit(settings.requests_per_second, monotonic),
-        in_flight=InFlight(settings.max_requests_in_flight),
+        in_flight=in_flight,
+        readings=Readings(settings.max_readings_in_flight, in_flight),
     )
     log.scribe.follow(lambda: point.policy.data["remit"]["config"]["masked"])
     watch_point(service)

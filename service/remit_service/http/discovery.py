@@ -1,7 +1,6 @@
 """`GET /.well-known/authzen-configuration`: where the routes of AuthZEN are, from the configured address only.
 
 Never from the Host header: whoever could choose it could send enforcement points to a decision point of their own.
-Search endpoints are left out as long as nothing answers them: an absent endpoint means an absent capability.
 """
 
 from __future__ import annotations
@@ -12,10 +11,16 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 PATH: Final = "/.well-known/authzen-configuration"
-CAPABILITIES: Final = ("urn:ietf:params:authzen:capability:evaluations-semantic",)
+CAPABILITIES: Final = (
+    "urn:ietf:params:authzen:capability:evaluations-semantic",
+    "urn:ietf:params:authzen:capability:transitive-search",
+)
 ENDPOINTS: Final[Mapping[str, str]] = {
     "access_evaluation_endpoint": "/access/v1/evaluation",
     "access_evaluations_endpoint": "/access/v1/evaluations",
+    "search_subject_endpoint": "/access/v1/search/subject",
+    "search_resource_endpoint": "/access/v1/search/resource",
+    "search_action_endpoint": "/access/v1/search/action",
 }
 
 

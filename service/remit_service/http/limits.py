@@ -1,4 +1,4 @@
-"""Bounds on how much is asked: per enforcement point and second, and of everybody at once."""
+"""Bounds on how much is asked: per enforcement point and second, of everybody at once, and of long questions."""
 
 from __future__ import annotations
 
@@ -78,3 +78,26 @@ class InFlight:
     def __exit__(self, *_: object) -> None:
         """End one."""
         self.count -= 1
+
+
+class Readings:
+    """How many searches, explanations and reports are worked on: they shed load before decisions do (rules.md 14)."""
+
+    def __init__(self, limit: int, all_requests: InFlight) -> None:
+        """Allow `limit` at once, and none while every second place for a request is taken."""
+        self._own = InFlight(limit)
+        self._all = all_requests
+
+    def __enter__(self) -> None:
+        """Begin one.
+
+        Raises:
+            ProblemError: 503; decisions come first.
+        """
+        if self._all.count > max(1, self._all.limit // 2):
+            raise ProblemError(wait("overloaded", "decisions come first, and there are many", 1))
+        self._own.__enter__()
+
+    def __exit__(self, *_: object) -> None:
+        """End one."""
+        self._own.__exit__()

@@ -43,6 +43,8 @@ def limits(service: Service) -> dict[str, Any]:
         "requests_per_second": settings.requests_per_second,
         "max_requests_in_flight": settings.max_requests_in_flight,
         "max_long_polls": settings.max_long_polls,
+        "max_readings_in_flight": settings.max_readings_in_flight,
+        "search_deadline_seconds": settings.search_deadline_seconds,
         "max_staleness_seconds": settings.max_staleness_seconds,
         "revision_wait_seconds": settings.revision_wait_seconds,
         "engine_timeout_seconds": settings.engine_timeout_seconds,

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Protocol
 
+from remit_service.search.ports import Searchable
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from datetime import timedelta
 
     from remit_graph.model.instant import Instant
-    from remit_graph.ports import Head
-    from remit_graph.view.state import View
     from remit_service.decision.caller import Caller
     from remit_service.decision.decision import Decision
     from remit_service.decision.reasons import ReasonTable
@@ -29,14 +29,6 @@ class PolicyInForce(Protocol):
         """Codes with their sentences, statuses and resolvers."""
 
 
-class Replica(Protocol):
-    """What follows the ledger."""
-
-    @property
-    def head(self) -> Head | None:
-        """Where the ledger stands, as far as this process knows."""
-
-
 class Readiness(Protocol):
     """Whether this process should be asked."""
 
@@ -53,16 +45,8 @@ class Readiness(Protocol):
         """Revision, epochs, staleness and the like."""
 
 
-class Point(Protocol):
+class Point(Searchable, Protocol):
     """Answers questions for one realm."""
-
-    @property
-    def view(self) -> View:
-        """The graph at the newest revision this process has."""
-
-    @property
-    def replica(self) -> Replica:
-        """What follows the ledger."""
 
     @property
     def policy(self) -> PolicyInForce:
@@ -71,9 +55,6 @@ class Point(Protocol):
     @property
     def policy_revision(self) -> str:
         """Digest of the bundle in force."""
-
-    def now(self) -> Instant:
-        """The instant of whatever is decided now."""
 
     async def evaluate(
         self, evaluation: Evaluation, caller: Caller, *, labels: Mapping[str, Any] | None = None

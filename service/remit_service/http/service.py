@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from remit_service.decision.caller import Caller
     from remit_service.evidence.decision_log.ports import DecisionLog
     from remit_service.http.exchange import Exchange
-    from remit_service.http.limits import InFlight, RateLimit
+    from remit_service.http.limits import InFlight, RateLimit, Readings
     from remit_service.http.ports import Point
     from remit_service.identity.identifier import Identifier
     from remit_service.metrics import Metrics
@@ -40,6 +40,7 @@ class Service:
     metrics: Metrics
     rate: RateLimit
     in_flight: InFlight
+    readings: Readings
 
     async def caller(self, exchange: Exchange) -> Caller:
         """Return who is calling, within its rate.

@@ -19,7 +19,9 @@ import structlog
 from remit_graph.errors import LedgerError, LedgerUnavailable, SchemaTooNew
 from remit_graph.model.change import Entry
 from remit_graph.view.apply import apply
+from remit_graph.view.journal import Journal
 from remit_graph.view.state import View
+from remit_service.replica.past import Past
 
 if TYPE_CHECKING:
     from remit_graph.ports import Head, Ledger
@@ -44,6 +46,7 @@ class Replica:
         """Start empty; `load` fills it."""
         self.ledger = ledger
         self.view = View()
+        self.past = Past()
         self.head: Head | None = None
         self.stopped_by: SchemaTooNew | None = None
         self.load_failures = 0
@@ -84,6 +87,7 @@ class Replica:
             self.load_failures += 1
             raise
         self.view, self.head = view, head
+        self.past.forget()
         self._confirmed = started
         gc.collect()
         gc.freeze()
@@ -129,7 +133,9 @@ class Replica:
         for entry in entries:
             if entry.revision <= self.view.revision:
                 continue
-            apply(self.view, entry)
+            journal = Journal()
+            apply(self.view, entry, journal)
+            self.past.note(entry, journal)
             moved = True
             if self.head is not None:
                 self.head = replace(self.head, revision=entry.revision, hash=entry.hash, at=entry.at)

@@ -1,19 +1,46 @@
-"""What a search asks, read from an AuthZEN body (AuthZEN 1.0, search API)."""
+"""What a search asks, read from an AuthZEN body (AuthZEN 1.0, search API), and from that of `POST /v1/search`."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from remit_graph.model.change import canonical, digest
 from remit_service.decision.request import Entity, Evaluation, RequestError, parse_entity, parse_evaluation
+
+if TYPE_CHECKING:
+    from remit_graph.model.instant import Instant
 
 KINDS: Final = ("subject", "resource", "action")
 MAX_LIMIT: Final = 1_000
 """Results of one page; also what a request without a limit gets."""
 
+EXECUTE: Final = frozenset({"execute"})
+"""What AuthZEN's searches list: what would be permitted as asked."""
+
+OUTCOMES: Final = frozenset(
+    {
+        "acquire", "deny", "escalate", "execute", "hold", "merge_required", "ordered", "preempt", "rebase", "reject",
+        "review_required", "serialize", "wait",
+    }
+)  # fmt: skip
+"""Outcomes that a search of Remit's own may ask for."""
+
 _ANY: Final = "any"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Moment:
+    """An earlier moment that is searched; for reading, never for enforcement.
+
+    Attributes:
+        revision: The revision, or None.
+        as_of: The instant, or None.
+    """
+
+    revision: int | None = None
+    as_of: Instant | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,6 +54,8 @@ class Query:
         limit: Results of a page, or None where the request leaves it open.
         token: The page token presented, or None.
         paged: Whether the request speaks of pages at all.
+        outcomes: What decisions must come to for a candidate to be listed.
+        moment: When, or None for now.
         fingerprint: Digest of all that must not change from page to page, but the limit.
     """
 
@@ -36,11 +65,21 @@ class Query:
     limit: int | None
     token: str | None
     paged: bool
+    outcomes: frozenset[str]
+    moment: Moment | None
     fingerprint: str
 
 
-def parse_query(kind: str, document: Mapping[str, Any]) -> Query:
+def parse_query(
+    kind: str, document: Mapping[str, Any], *, outcomes: frozenset[str] = EXECUTE, moment: Moment | None = None
+) -> Query:
     """Read a search.
+
+    Args:
+        kind: What is looked for.
+        document: The body; what other routes add to it is ignored here.
+        outcomes: What is listed.
+        moment: When, or None for now.
 
     Raises:
         RequestError: a member is missing or of the wrong type, with the pointer to it.
@@ -56,6 +95,7 @@ def parse_query(kind: str, document: Mapping[str, Any]) -> Query:
     question = parse_evaluation(body)
     limit, token = _page(page)
     same = question.record()
+    moment_record = None if moment is None else [moment.revision, moment.as_of]
     if kind == "action":
         del same["action"]
     else:
@@ -67,15 +107,34 @@ def parse_query(kind: str, document: Mapping[str, Any]) -> Query:
         limit=limit,
         token=token,
         paged=page is not None,
-        fingerprint=digest(canonical(_without_floats([kind, same]))),
+        outcomes=outcomes,
+        moment=moment,
+        fingerprint=digest(canonical(_without_floats([kind, same, sorted(outcomes), moment_record]))),
     )
+
+
+def parse_outcomes(value: object) -> frozenset[str]:
+    """Read the outcomes that a search is to list.
+
+    Raises:
+        RequestError: it is no list of them.
+    """
+    pointer = "/outcomes"
+    if not isinstance(value, list) or not value:
+        raise RequestError("`outcomes` is a list, and not empty, at `/outcomes`", pointer=pointer)
+    for index, each in enumerate(value):
+        if not isinstance(each, str) or each not in OUTCOMES:
+            place = f"{pointer}/{index}"
+            raise RequestError(f"an outcome is one of {', '.join(sorted(OUTCOMES))}, at `{place}`", pointer=place)
+    return frozenset(value)
 
 
 def _type_of(body: Mapping[str, Any], kind: str) -> str:
     """Return the type looked for; an id beside it is ignored (AuthZEN 1.0)."""
     entity = body.get(kind)
     if not isinstance(entity, Mapping):
-        raise RequestError(f"`{kind}` is required at `/{kind}`", pointer=f"/{kind}")
+        what = "is required" if entity is None else "is an object"
+        raise RequestError(f"`{kind}` {what} at `/{kind}`", pointer=f"/{kind}")
     return parse_entity({**entity, "id": _ANY}, f"/{kind}").type
 
 

@@ -1,56 +1,36 @@
-"""Run a search: decide candidate after candidate on one view at one instant, in slices, within a deadline."""
+"""Run searches: on one revision at one instant from the first page to the last, in slices, within a deadline."""
 
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass, field
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
+from remit_graph.errors import GraphError
 from remit_graph.model.change import digest
-from remit_graph.model.instant import SECOND, Instant
 from remit_service.decision.request import RequestError
-from remit_service.replica.history import view_at_revision
-from remit_service.search.candidates import Catalogue, candidates
-from remit_service.search.query import MAX_LIMIT, Query, candidate_question
+from remit_service.replica.history import view_as_of, view_at_revision
+from remit_service.replica.past import KEPT
+from remit_service.search.catalogue import Catalogue
+from remit_service.search.page import Page
+from remit_service.search.query import MAX_LIMIT
 from remit_service.search.token import PageToken, seal, unseal
+from remit_service.search.walk import Walk
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from contextlib import AbstractContextManager
 
+    from remit_graph.model.instant import Instant
     from remit_graph.view.state import View
     from remit_service.decision.caller import Caller
-    from remit_service.point import DecisionPoint
+    from remit_service.search.ports import Searchable
+    from remit_service.search.query import Moment, Query
 
 SLICE_SECONDS: Final = 0.005
 """Decisions wait no longer than this for a search (rules.md 13)."""
 
 DEADLINE_SECONDS: Final = 2.0
 """After this a page ends with what was found, and says so."""
-
-KEPT_SECONDS: Final = 60
-"""How long the revision of a first page can be gone back to."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Page:
-    """What one page brought.
-
-    Attributes:
-        results: Entities, `{type, id}` or `{name}`, in that key order.
-        next_token: Where to go on, empty at the end.
-        complete: Whether nothing follows.
-        cause: Why it is not complete: `limit` or `deadline`.
-        revision: That all pages answer for.
-        looked_at: Candidates that were decided.
-    """
-
-    results: tuple[dict[str, str], ...]
-    next_token: str
-    complete: bool
-    cause: str | None
-    revision: int
-    looked_at: int
 
 
 class PageTokenStale(RequestError):
@@ -59,99 +39,106 @@ class PageTokenStale(RequestError):
     code = "page_token_stale"
 
 
-@dataclass(slots=True)
+class NotFresh(GraphError):
+    """The view is not as fresh as is asked for; `code` says why."""
+
+
 class Searcher:
     """Searches over one decision point."""
 
-    point: DecisionPoint
-    outcomes: frozenset[str] = frozenset({"execute"})
-    deadline_seconds: float = DEADLINE_SECONDS
-    _catalogue: Catalogue = field(default_factory=Catalogue)
-    _past: dict[int, View] = field(default_factory=dict)
-    _key: bytes | None = None
+    def __init__(self, point: Searchable, *, deadline_seconds: float = DEADLINE_SECONDS) -> None:
+        """Search `point`, a page within `deadline_seconds`."""
+        self._point = point
+        self._deadline_seconds = deadline_seconds
+        self._catalogue = Catalogue()
+        self._earlier: tuple[Moment, View, Catalogue] | None = None
+        self._turn = asyncio.Lock()
+        self._key: bytes | None = None
+        point.replica.subscribe(self._catalogue.receive)
 
     async def search(self, query: Query, caller: Caller) -> Page:
         """Return one page.
 
         Raises:
-            RequestError: the page token is of another search, was changed, or is too old.
+            RequestError: the page token is of another search, was changed, or is too old; or the moment is none.
+            NotFresh: the view cannot be brought to the freshness that is asked for.
             LedgerError: the history cannot be read.
         """
-        token = unseal(query.token, await self._mac_key(), query.fingerprint) if query.token else None
-        view, at = await self._ground(token)
+        key = await self._mac_key()
+        fingerprint = digest(f"{query.fingerprint} {caller.name}")
+        token = unseal(query.token, key, fingerprint) if query.token else None
         limit = query.limit or (token.limit if token else MAX_LIMIT)
-        after = token.after if token else ""
-        return await self._page(query, caller, view, at, limit, after)
-
-    async def _ground(self, token: PageToken | None) -> tuple[View, Instant]:
-        point = self.point
-        if token is None:
-            return point.view, point.now()
-        if token.revision == point.view.revision:
-            return point.view, token.at
-        if point.now() - token.at > KEPT_SECONDS * SECOND or token.revision > point.view.revision:
-            raise PageTokenStale(
-                f"the page token is of revision {token.revision}, which is no longer kept; search again",
-                pointer="/page/token",
-                revision=token.revision,
-            )
-        if token.revision not in self._past:
-            self._past = {token.revision: await view_at_revision(point.ledger, point.view, token.revision)}
-        return self._past[token.revision], token.at
-
-    async def _page(self, query: Query, caller: Caller, view: View, at: Instant, limit: int, after: str) -> Page:
-        revision = view.revision
-        started = sliced = perf_counter()
-        results: list[dict[str, str]] = []
-        looked_at, last, cause = 0, after, None
-        for candidate in candidates(query, caller, view, at, self._catalogue, after):
-            now = perf_counter()
-            if len(results) == limit or now - started > self.deadline_seconds:
-                cause = "limit" if len(results) == limit else "deadline"
-                break
-            if now - sliced > SLICE_SECONDS:
-                await asyncio.sleep(0)
-                sliced = perf_counter()
-                if view.revision != revision:
-                    # The view moved while others were served: go on at the revision this page began with.
-                    view = await view_at_revision(self.point.ledger, view, revision)
-                    rest = await self._page(query, caller, view, at, limit - len(results), last)
-                    return _joined(results, looked_at, rest)
-            decision = await self.point.judge(candidate_question(query, candidate), caller, view=view, at=at)
-            looked_at, last = looked_at + 1, candidate
-            if decision.outcome in self.outcomes:
-                results.append(entity_of(query, candidate))
-        next_token = ""
-        if cause is not None:
-            going_on = PageToken(revision=revision, at=at, after=last, limit=limit, fingerprint=query.fingerprint)
-            next_token = seal(going_on, await self._mac_key())
+        walk = Walk(self._point, query, caller, limit=limit, after=token.after if token else "")
+        if query.moment is not None:
+            view, catalogue, at = await self._at_moment(query.moment)
+            revision = view.revision
+            await self._walk(walk, view, revision, at, catalogue)
+        else:
+            revision, at = (token.revision, token.at) if token else await self._now(query)
+            await self._walk(walk, None, revision, at, self._catalogue)
+        going_on = PageToken(revision=revision, at=at, after=walk.last, limit=limit, fingerprint=fingerprint)
         return Page(
-            results=tuple(results),
-            next_token=next_token,
-            complete=cause is None,
-            cause=cause,
+            results=tuple(entity_of(query, each) for each, _ in walk.found),
+            outcomes=tuple(outcome for _, outcome in walk.found),
+            next_token=seal(going_on, key) if walk.cause is not None else "",
+            cause=walk.cause,
             revision=revision,
-            looked_at=looked_at,
+            at=at,
+            looked_at=walk.looked_at,
         )
 
+    async def _now(self, query: Query) -> tuple[int, Instant]:
+        """Return the revision and the instant that a new search answers for, as fresh as it asks for."""
+        denied = await self._point.deny_if_stale(query.question, fully=query.kind == "action")
+        if denied is not None:
+            reason = denied.reasons[0]
+            raise NotFresh(reason.message, code=reason.code)
+        return self._point.view.revision, self._point.now()
+
+    async def _walk(self, walk: Walk, view: View | None, revision: int, at: Instant, catalogue: Catalogue) -> None:
+        """Walk slice after slice; of all searches one at a time, so that others wait for one slice only."""
+        deadline = perf_counter() + self._deadline_seconds
+        is_done = False
+        while not is_done:
+            async with self._turn:
+                until = perf_counter() + SLICE_SECONDS
+                if view is not None:
+                    is_done = walk.slice(view, at, catalogue, until=until, deadline=deadline)
+                else:
+                    with self._back(revision, at) as earlier:
+                        is_done = walk.slice(earlier, at, catalogue, until=until, deadline=deadline)
+            await asyncio.sleep(0)
+
+    def _back(self, revision: int, at: Instant) -> AbstractContextManager[View]:
+        """Bring the view back to the revision of the search for one slice."""
+        point = self._point
+        if point.now() - at > KEPT or not point.replica.past.keeps(point.view, revision):
+            raise PageTokenStale(
+                f"revision {revision}, which this search answers for, is no longer kept; search again",
+                pointer="/page/token",
+                revision=revision,
+            )
+        return point.replica.past.at(point.view, revision)
+
+    async def _at_moment(self, moment: Moment) -> tuple[View, Catalogue, Instant]:
+        """Return the graph as it was, and the instant it is judged at."""
+        newest, now = self._point.view, self._point.now()
+        if self._earlier is None or self._earlier[0] != moment:
+            if moment.revision is not None:
+                view = await view_at_revision(self._point.ledger, newest, moment.revision)
+            else:
+                view = await view_as_of(self._point.ledger, newest, moment.as_of or now, now)
+            self._earlier = (moment, view, Catalogue())
+        _, view, catalogue = self._earlier
+        return view, catalogue, moment.as_of or view.at
+
     async def _mac_key(self) -> bytes:
-        """Return what tokens are sealed with: known to every replica of the store, and to nobody else."""
+        """Return what tokens are sealed with: known to every replica of the store, and to no caller."""
         if self._key is None:
-            async for row in self.point.ledger.rows(0):
+            async for row in self._point.ledger.rows(0):
                 self._key = digest(f"page token {row.hash}").encode()
                 break
         return self._key or b""
-
-
-def _joined(results: Sequence[dict[str, str]], looked_at: int, rest: Page) -> Page:
-    return Page(
-        results=(*results, *rest.results),
-        next_token=rest.next_token,
-        complete=rest.complete,
-        cause=rest.cause,
-        revision=rest.revision,
-        looked_at=looked_at + rest.looked_at,
-    )
 
 
 def entity_of(query: Query, candidate: str) -> dict[str, str]:
@@ -159,17 +146,3 @@ def entity_of(query: Query, candidate: str) -> dict[str, str]:
     if query.kind == "action":
         return {"name": candidate}
     return {"type": query.entity_type or "", "id": candidate}
-
-
-def page_document(page: Page, query: Query, *, revision_token: str, with_context: bool) -> dict[str, Any]:
-    """Return the response body: `page` first, then `context`, then `results`."""
-    document: dict[str, Any] = {}
-    if query.paged or not page.complete:
-        document["page"] = {"next_token": page.next_token, "count": len(page.results)}
-    if with_context:
-        context: dict[str, Any] = {"complete": page.complete, "revision": revision_token}
-        if page.cause is not None:
-            context["cause"] = page.cause
-        document["context"] = context
-    document["results"] = list(page.results)
-    return document

@@ -1,0 +1,57 @@
+"""What a search needs of a decision point; `remit_service.point.DecisionPoint` is one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from remit_graph.model.change import Entry
+    from remit_graph.model.instant import Instant
+    from remit_graph.ports import Head, Ledger
+    from remit_graph.view.state import View
+    from remit_service.decision.caller import Caller
+    from remit_service.decision.decision import Decision
+    from remit_service.decision.request import Evaluation
+    from remit_service.replica.past import Past
+
+
+class Replica(Protocol):
+    """What follows the ledger."""
+
+    @property
+    def past(self) -> Past:
+        """The last minute of the view."""
+
+    @property
+    def head(self) -> Head | None:
+        """Where the ledger stands, as far as this process knows."""
+
+    def subscribe(self, listener: Callable[[Entry], None]) -> None:
+        """Call `listener` with every entry right after the view has it."""
+
+
+class Searchable(Protocol):
+    """Decides single questions, and says on which view."""
+
+    @property
+    def view(self) -> View:
+        """The graph at the newest revision this process has."""
+
+    @property
+    def replica(self) -> Replica:
+        """What follows the ledger."""
+
+    @property
+    def ledger(self) -> Ledger:
+        """The history."""
+
+    def now(self) -> Instant:
+        """The instant of whatever is decided now."""
+
+    def judge_now(self, evaluation: Evaluation, caller: Caller, *, view: View, at: Instant) -> Decision:
+        """Decide in this process, without recording and without awaiting."""
+
+    async def deny_if_stale(self, evaluation: Evaluation, *, fully: bool = False) -> Decision | None:
+        """Bring the view to the freshness that is asked for; the deny where it cannot be had."""
