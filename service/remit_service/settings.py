@@ -69,7 +69,7 @@ class Settings:
     """Name of this process in logs and decision log streams."""
 
     keys_file: Path | None = None
-    """File of hashed API keys, as `remit key create --file` writes it; beside the keys of the ledger."""
+    """File of hashed API keys, `{"keys": [record, ...]}`; they count beside those of the ledger."""
     jwt_issuers: tuple[JwtIssuer, ...] = ()
     """Issuers of tokens that are believed."""
     trusted_proxies: tuple[str, ...] = ()
@@ -89,6 +89,10 @@ class Settings:
     """Requests that are worked on at once; more are answered 503 at once."""
     max_long_polls: Count = 256
     """Open long polls for the policy bundle."""
+    max_readings_in_flight: Count = 16
+    """Searches and explanations worked on at once; they give way long before decisions do."""
+    search_deadline_seconds: Seconds = 2.0
+    """How long one page of a search may take; it then ends with what was found, and says so."""
 
     max_staleness_seconds: Seconds = 5.0
     """A view that was not confirmed for longer denies."""
