@@ -21,7 +21,7 @@ CALLER = Caller(point=EnforcementPoint(id="service:g", speaks_for=("instance:*",
 def prepared(context: dict[str, Any], *, parallel: int = 0) -> Prepared:
     """Prepare a question in a graph with `parallel` long chains beside each other."""
     changes = [Change("principal.put", {"id": "instance:agent", "trust": 2})]
-    names = [f"wp:post:{'x' * 200}{index}" for index in range(12)]
+    names = [f"site:{'x' * 200}{index}" for index in range(12)]
     for index in range(parallel):
         scope = {"resources": [*names, "wp:post:*"]}
         changes.append(edge(f"d{index}", "DELEGATES", "controller:seo", f"role:r{index}", scope=scope))
