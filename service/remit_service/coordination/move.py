@@ -99,7 +99,9 @@ def move_ownership(work: Work, transfer: Record) -> Generator[Ask, Verdict, dict
             freed.extend(freed_by(work, lease))
             lose_lease(work, lease, LeaseState.REVOKED, cause=Cause.OWNERSHIP, code="lease_revoked", by=transfer["id"])
             lost.append(lease["id"])
-    touched = Touched(positions=frozenset(each.position for each in ended), cause=Cause.OWNERSHIP)
+    touched = Touched(
+        positions=dict.fromkeys((each.position for each in ended), "stale_ownership_epoch"), cause=Cause.OWNERSHIP
+    )
     found = Found()
     yield from decide_again(work, touched, found)
     yield from settle(work, freed)

@@ -1,8 +1,8 @@
 """Who is next: the order of a queue under each acquisition policy (coordination.md 3).
 
 A rank is compared from its first member on: waiters past the ageing bound come before all others, oldest first; then
-what the policy of the resource type orders by; then age, then id. Priority grows with the time waited and reaches the
-top at the bound, so that a stream of higher priority delays nobody for longer.
+what the policy of the resource type orders by; then age (of one instant, the earlier revision), then id. Priority grows
+with the time waited and reaches the top at the bound, so that a stream of higher priority delays nobody for longer.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from remit_service.coordination.values import Record
     from remit_service.coordination.work import Work
 
-Rank = tuple[int, int, int, str]
+Rank = tuple[int, int, int, int, str]
 
 AGED: Final = 0
 IN_TURN: Final = 1
@@ -37,8 +37,8 @@ def rank(work: Work, waiter: Record) -> Rank:
     """Return the place of a waiter, lowest first."""
     since, age = waiter["since"], work.at - waiter["since"]
     if age >= work.tables.ageing_us:
-        return (AGED, 0, since, waiter["id"])
-    return (IN_TURN, _ORDERS[waiter["acquisition"]](work, waiter, age), since, waiter["id"])
+        return (AGED, 0, since, waiter["revision"], waiter["id"])
+    return (IN_TURN, _ORDERS[waiter["acquisition"]](work, waiter, age), since, waiter["revision"], waiter["id"])
 
 
 def _first_come(_work: Work, _waiter: Record, _age: int) -> int:
@@ -155,6 +155,7 @@ def newcomer_of(work: Work, holdings: Sequence[Holding], origin: Any, priority: 
         "id": origin.waiter_id,
         "holder": holdings[0].holder,
         "since": work.at,
+        "revision": work.revision,
         "wait_until": work.at,
         "priority": priority,
         "acquisition": declared.acquisition,

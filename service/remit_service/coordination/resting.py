@@ -8,7 +8,7 @@ Removing a resource ends what is held on it, whoever else might still write ther
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +16,7 @@ from remit_service.coordination.expire import freed_by
 from remit_service.coordination.gate import lasting
 from remit_service.coordination.receipt import lose_lease
 from remit_service.coordination.settle import end_waiter, settle
-from remit_service.coordination.states import Cause, LeaseState
+from remit_service.coordination.states import LeaseState
 from remit_service.coordination.touched import Touched, touched_by
 from remit_service.coordination.values import Ask, Asking, Verdict
 from remit_service.coordination.work import Work
@@ -145,7 +145,8 @@ def _still(work: Work, noun: str, record: Record, touched: Touched, found: Found
         )
         code = lasting(work.tables, verdict)
         if code is not None:
-            return code
+            # What ended is what is told: the policy may have come further on another chain that never held.
+            return touched.code_for(record) or code
         proof.extend(verdict.proof)
         not_after.extend([verdict.not_after] if verdict.not_after is not None else [])
     if noun == "waiter":
@@ -157,11 +158,3 @@ def _still(work: Work, noun: str, record: Record, touched: Touched, found: Found
         work.change(f"{noun}.put", changed)
         found.note(found.re_anchored, noun, record["id"])
     return None
-
-
-def positions(edges: Iterable[tuple[str, int]]) -> frozenset[str]:
-    """Return edges, given as id and version, in the way proofs cite them."""
-    return frozenset(f"{edge_id}@{version}" for edge_id, version in edges)
-
-
-__all__ = ["Cause", "Consequences", "Found", "Judge", "decide_again", "end_what_rests_on", "positions"]

@@ -36,7 +36,7 @@ def settle(work: Work, keys: Iterable[str]) -> Asking:
     near = waiters_near(work, dict.fromkeys(keys))
     for waiter in sorted(near, key=lambda each: each["id"]):
         if not still_asks(work, waiter):
-            end_waiter(work, waiter, "TIMEOUT", code="coordination_timeout")
+            end_waiter(work, waiter, "TIMEOUT", code="coordination_timeout", outcome="wait")
     queue = _Queue(work)
     for waiter in sorted((each for each in near if still_asks(work, each)), key=lambda each: rank(work, each)):
         if not queue.may_try(waiter):

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Final
 from remit_service.coordination.states import Cause
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
     from remit_graph.model.change import Change
     from remit_graph.view.state import View
+    from remit_service.coordination.values import Record
     from remit_service.coordination.work import Work
 
 
@@ -20,7 +21,7 @@ class Touched:
     """What may have lost its ground.
 
     Attributes:
-        positions: Of edges that ended or lost their epoch.
+        positions: Of edges that ended or lost their epoch, with the code that says so.
         principals: Whatever they hold or wait for.
         resources: Keys whose attributes changed: what is on them or below.
         removed: Keys of removed resources, on which nothing stays.
@@ -28,12 +29,16 @@ class Touched:
         cause: What a revocation is put down to.
     """
 
-    positions: frozenset[str] = frozenset()
+    positions: Mapping[str, str] = field(default_factory=dict)
     principals: frozenset[str] = frozenset()
     resources: frozenset[str] = frozenset()
     removed: frozenset[str] = frozenset()
     everything: bool = False
     cause: Cause = Cause.AUTHORITY
+
+    def code_for(self, record: Record) -> str | None:
+        """Return the code of the first edge of its proof that ended, or None where none did."""
+        return next((self.positions[each] for each in record["proof"] if each in self.positions), None)
 
     def removes(self, work: Work, key: str) -> bool:
         """Whether the resource itself was removed and has not come back in the same revision."""
@@ -42,12 +47,15 @@ class Touched:
 
 @dataclass(slots=True)
 class _Collected:
-    positions: set[str] = field(default_factory=set)
+    positions: dict[str, str] = field(default_factory=dict)
     principals: set[str] = field(default_factory=set)
     resources: set[str] = field(default_factory=set)
     removed: set[str] = field(default_factory=set)
     everything: bool = False
 
+
+REVOKED: Final = "delegation_revoked"
+"""What is told of an edge that ended, whatever its type (decision.md 5)."""
 
 _ANYBODY: Final = frozenset({"realm.set", "resource_type.put", "resource_type.end", "action.put", "action.end"})
 
@@ -59,14 +67,15 @@ def touched_by(view: View, changes: Iterable[Change]) -> Touched:
     for change in changes:
         body = change.body
         if change.kind == "edges.end":
-            found.positions.update(f"{edge_id}@{version}" for edge_id, version in body["edges"])
+            found.positions.update(dict.fromkeys((f"{edge_id}@{each}" for edge_id, each in body["edges"]), REVOKED))
         elif change.kind == "epoch.set":
             floors = body.get("minimum_authority", {})
             lowest = max(floors.values(), default=0)
-            found.positions.update(each for each in resting if _epoch(view, each) < lowest)
+            stale = (each for each in resting if _epoch(view, each) < lowest)
+            found.positions.update(dict.fromkeys(stale, "stale_authority_epoch"))
         elif change.kind in ("principal.put", "principal.end"):
             found.principals.add(body["id"])
-            found.positions.update(_edges_of(view, body["id"], resting))
+            found.positions.update(dict.fromkeys(_edges_of(view, body["id"], resting), REVOKED))
         elif change.kind in ("resource.put", "resource.end"):
             found.resources.add(body["key"])
             if change.kind == "resource.end":
@@ -74,7 +83,7 @@ def touched_by(view: View, changes: Iterable[Change]) -> Touched:
         elif change.kind in _ANYBODY:
             found.everything = True
     return Touched(
-        positions=frozenset(found.positions),
+        positions=found.positions,
         principals=frozenset(found.principals),
         resources=frozenset(found.resources),
         removed=frozenset(found.removed),

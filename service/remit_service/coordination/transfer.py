@@ -243,7 +243,9 @@ def _retire(work: Work, transfer: Record, command: StepTransfer) -> Step:
     if grants:
         ended = [[edge.edge_id, edge.version] for edge in grants]
         work.change("edges.end", {"edges": ended, "cause": "transferred"})
-        touched = Touched(positions=frozenset(edge.position for edge in grants), cause=Cause.OWNERSHIP)
+        touched = Touched(
+            positions=dict.fromkeys((edge.position for edge in grants), "not_owner"), cause=Cause.OWNERSHIP
+        )
         yield from decide_again(work, touched, Found())
     evidence = {"closed": [edge.position for edge in grants]}
     return _move(work, transfer, command, TransferState.RETIRED, evidence=evidence)

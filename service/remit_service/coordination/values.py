@@ -98,10 +98,19 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Refusal:
-    """A command that changes nothing: a code of the closed set, the outcome it asks for, and what the answer names."""
+    """A command that changes nothing: a code of the closed set, and what the answer names.
+
+    Attributes:
+        code: Why.
+        outcome: What to do next; empty is what the table of reasons says of the code.
+        facts: What its sentence names.
+        reasons: All of them, where the policy gave several.
+        conflicts: What is in the way.
+        retry_at: When asking again can help.
+    """
 
     code: str
-    outcome: str = "deny"
+    outcome: str = ""
     facts: Record = field(default_factory=dict)
     reasons: tuple[Record, ...] = ()
     conflicts: tuple[Record, ...] = ()

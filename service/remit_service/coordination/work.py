@@ -80,6 +80,6 @@ class Work:
         return bool(record["expires_at"] > self.at)
 
 
-def refuse(code: str, outcome: str = "deny", **facts: Any) -> Refusal:
+def refuse(code: str, outcome: str = "", **facts: Any) -> Refusal:
     """Return a refusal with the facts its sentence names."""
     return Refusal(code=code, outcome=outcome, facts=facts)

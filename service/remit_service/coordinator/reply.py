@@ -79,7 +79,7 @@ def refused_reply(refusal: Refusal, table: ReasonTable, revision: int) -> Reply:
         revision=revision,
         code=found.code,
         message=found.message,
-        outcome=refusal.outcome,
+        outcome=str(found.facts["outcome"]),
         retry_at=refusal.retry_at,
     )
 
@@ -90,7 +90,7 @@ def refused(refusal: Refusal, table: ReasonTable) -> Refused:
     shown = [dict(each) for each in refusal.reasons] or [reason.record()]
     facts = {
         **refusal.facts,
-        "outcome": refusal.outcome,
+        "outcome": refusal.outcome or _outcome(refusal.code, table),
         "reasons": shown,
         "conflicts": [dict(each) for each in refusal.conflicts],
     }
@@ -98,6 +98,12 @@ def refused(refusal: Refusal, table: ReasonTable) -> Refused:
         facts["retry_at"] = refusal.retry_at
     same = next((each["message"] for each in shown if each["code"] == refusal.code), reason.message)
     return Refused(code=refusal.code, message=same if not refusal.facts else reason.message, facts=facts)
+
+
+def _outcome(code: str, table: ReasonTable) -> str:
+    """What the table asks for; a cell of the matrix is known only where there is one."""
+    outcome = table.row(code).outcome
+    return "reject" if outcome == "cell" else outcome
 
 
 def _readable(facts: Mapping[str, Any]) -> dict[str, Any]:
