@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from remit_graph.errors import LedgerUnavailable
 from remit_service.bundle.load import load_bundle as load_policy
 from remit_service.clock import Clock, SystemClock
+from remit_service.coordinator.coordinator import Coordinator
 from remit_service.engines.opa import OpaEngine
 from remit_service.engines.standby import StandbyEngine
 from remit_service.opening import bring_in, put_policy_in_force, read_world, shipped_world
@@ -68,6 +69,21 @@ async def running_point(
         if settings.world is not None:
             await bring_in(point, read_world(settings.world, policy.scales))
         yield point
+
+
+@asynccontextmanager
+async def coordinating(point: DecisionPoint) -> AsyncIterator[Coordinator]:
+    """Start a coordinator beside a started point, and stop it at the end; what only reads needs none.
+
+    Raises:
+        LedgerError: what was held before a restore could not be ended.
+    """
+    coordinator = Coordinator(point)
+    await coordinator.start()
+    try:
+        yield coordinator
+    finally:
+        await coordinator.aclose()
 
 
 def _demo(settings: Settings, stack: AsyncExitStack) -> Settings:

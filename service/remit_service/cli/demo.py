@@ -45,7 +45,7 @@ async def _serving(call: Call) -> AsyncIterator[httpx.AsyncClient]:
     import httpx
     import uvicorn
 
-    from remit_service.bootstrap import running_point
+    from remit_service.bootstrap import coordinating, running_point
     from remit_service.evidence.decision_log.compose import make_log
     from remit_service.http.app import create_app
     from remit_service.metrics import Metrics
@@ -59,8 +59,8 @@ async def _serving(call: Call) -> AsyncIterator[httpx.AsyncClient]:
     metrics = Metrics()
     log = make_log(settings, metrics)
     await log.start()
-    async with running_point(settings, log) as point:
-        app = create_app(point, settings, log, metrics=metrics)
+    async with running_point(settings, log) as point, coordinating(point) as coordinator:
+        app = create_app(point, settings, log, metrics=metrics, coordinator=coordinator)
         server = uvicorn.Server(uvicorn.Config(app, log_level="critical", access_log=False))
         task = asyncio.create_task(server.serve(sockets=[listener]))
         async with httpx.AsyncClient(base_url=f"http://{address}", timeout=10) as client:

@@ -47,7 +47,7 @@ def serve(
 
 async def _serve(call: Call, settings: Settings) -> None:
     # The web server and all it needs would slow down every other command.
-    from remit_service.bootstrap import running_point
+    from remit_service.bootstrap import coordinating, running_point
     from remit_service.evidence.decision_log.compose import make_log
     from remit_service.http.app import create_app
     from remit_service.metrics import Metrics
@@ -57,8 +57,8 @@ async def _serve(call: Call, settings: Settings) -> None:
     log = make_log(settings, metrics)
     await log.start()
     try:
-        async with running_point(settings, log) as point:
-            app = create_app(point, settings, log, metrics=metrics)
+        async with running_point(settings, log) as point, coordinating(point) as coordinator:
+            app = create_app(point, settings, log, metrics=metrics, coordinator=coordinator)
             try:
                 _announce(call, settings)
                 await _run(app, settings)

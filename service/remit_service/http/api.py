@@ -8,6 +8,7 @@ from fastapi import APIRouter, Path, Query, Request, Response
 
 from remit_service.bundle.serve import LONG_POLL_MEDIA_TYPE
 from remit_service.http import bundles, console, discovery, overview, problem_pages, search
+from remit_service.http.coordination.api import coordination_router
 from remit_service.http.decisions import find_record, recent_records
 from remit_service.http.documented import answers, body
 from remit_service.http.explain import explain
@@ -34,6 +35,8 @@ def make_router(service: Service) -> APIRouter:
     _add_operations(router, service)
     _add_evidence(router, service)
     router.include_router(search.make_router(service))
+    if service.coordinator is not None:
+        router.include_router(coordination_router(service, service.coordinator))
     _add_public(router, service)
     console.add_routes(router, warns=service.identifier.loopback.is_open)
     return router

@@ -23,6 +23,7 @@ from remit_service.identity.compose import make_identifier
 from remit_service.metrics import Metrics
 
 if TYPE_CHECKING:
+    from remit_service.coordinator.coordinator import Coordinator
     from remit_service.evidence.decision_log.ports import DecisionLog
     from remit_service.http.exchange import App, Receive, Scope, Send
     from remit_service.http.ports import Point
@@ -54,8 +55,15 @@ class Application:
         await self.service.identifier.aclose()
 
 
-def create_app(point: Point, settings: Settings, log: DecisionLog, *, metrics: Metrics | None = None) -> Application:
-    """Return the web face of `point`.
+def create_app(
+    point: Point,
+    settings: Settings,
+    log: DecisionLog,
+    *,
+    metrics: Metrics | None = None,
+    coordinator: Coordinator | None = None,
+) -> Application:
+    """Return the web face of `point`, with the routes of coordination where a coordinator stands beside it.
 
     Raises:
         SettingsError: other machines could reach a service that nobody can authenticate to.
@@ -71,6 +79,7 @@ def create_app(point: Point, settings: Settings, log: DecisionLog, *, metrics: M
         rate=RateLimit(settings.requests_per_second, monotonic),
         in_flight=in_flight,
         readings=Readings(settings.max_readings_in_flight, in_flight),
+        coordinator=coordinator,
     )
     log.scribe.follow(lambda: point.policy.data["remit"]["config"]["masked"])
     watch_point(service)

@@ -1,4 +1,4 @@
-"""Pieces of the OpenAPI document that routes are declared with; the schemas are in `schemas.yaml`."""
+"""Pieces of the OpenAPI document that routes are declared with; the schemas are in each room's `schemas.yaml`."""
 
 from __future__ import annotations
 
@@ -11,14 +11,16 @@ import yaml
 
 JSON: Final = "application/json"
 PROBLEM: Final = "application/problem+json"
-_FILE: Final = Path(__file__).with_name("schemas.yaml")
+_HERE: Final = Path(__file__).parent
 
 
 @lru_cache(maxsize=1)
 def schemas() -> dict[str, Any]:
     """Return the schemas of bodies and answers by name."""
-    document: dict[str, Any] = yaml.safe_load(_FILE.read_text(encoding="utf-8"))
-    return document
+    found: dict[str, Any] = {}
+    for file in sorted(_HERE.rglob("schemas.yaml")):
+        found |= yaml.safe_load(file.read_text(encoding="utf-8"))
+    return found
 
 
 def reference(name: str) -> dict[str, str]:

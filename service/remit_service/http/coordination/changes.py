@@ -1,0 +1,151 @@
+"""`GET /v1/changes`: the change feed, as JSON lines or as server-sent events, both resumable.
+
+One line or event is one revision, whole: no answer ends inside one (rules.md 2). `after` is a revision or the token of
+one; `Last-Event-ID` counts as `after`. What a `kinds` filter passes over is told all the same: the header
+`Remit-Revision`, or an event without data, says how far was read.
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING, Annotated, Any, Final
+
+import msgspec
+from fastapi import Query, Request, Response
+from fastapi.responses import StreamingResponse
+
+from remit_graph.model.instant import format_instant
+from remit_service.decision.consistency import read_token
+from remit_service.decision.request import RequestError
+from remit_service.http.coordination.described import Wait  # noqa: TC001 - FastAPI reads annotations when it runs
+from remit_service.http.documented import answers
+from remit_service.http.problems import Problem, ProblemError
+from remit_service.http.replies import CALLED, exchange_of
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Sequence
+
+    from fastapi import APIRouter
+
+    from remit_graph.model.change import Entry
+    from remit_service.http.coordination.desk import Desk
+
+LINES: Final = "application/x-ndjson"
+EVENTS: Final = "text/event-stream"
+AT_ONCE: Final = 500
+"""Revisions in one answer; the rest comes with the next call."""
+
+STREAM_SECONDS: Final = 300
+"""How long one event stream lasts; clients of this form reconnect by themselves, from where they were."""
+
+BEAT_SECONDS: Final = 10
+"""Something is sent at least so often, so that a dead client is noticed."""
+
+FOUND: Final[dict[int | str, dict[str, Any]]] = answers(None, problems=(400, 409, *CALLED)) | {
+    200: {
+        "description": "Revisions, oldest first",
+        "content": {LINES: {"schema": {"type": "string"}}, EVENTS: {"schema": {"type": "string"}}},
+    }
+}
+After = Annotated[
+    str | None, Query(pattern="^[A-Za-z0-9_-]{1,256}$", description="A revision, or its token; none is the beginning.")
+]
+Kinds = Annotated[
+    str | None,
+    Query(
+        pattern="^[a-z_]+([.][a-z_]+)?(,[a-z_]+([.][a-z_]+)?){0,31}$",
+        description="Kinds of changes, `lease.put`, or nouns, `lease`; separated by commas.",
+    ),
+]
+
+
+def add_routes(router: APIRouter, desk: Desk) -> None:
+    """Add the change feed."""
+
+    @router.get("/v1/changes", tags=["changes"], responses=FOUND, response_class=Response)
+    async def changes(request: Request, after: After = None, wait: Wait = 0, kinds: Kinds = None) -> Response:
+        """What was changed, revision by revision; bodies are as the ledger holds them, instants in microseconds."""
+        await desk.service.insider(exchange_of(request))
+        seen = request.headers.get("last-event-id") or after
+        start = 0 if seen is None else _revision(desk, seen)
+        wanted = frozenset(kinds.split(",")) if kinds is not None else None
+        if EVENTS in request.headers.get("accept", ""):
+            return StreamingResponse(_events(desk, start, wanted), media_type=EVENTS)
+        entries = await _next(desk, start, wanted, wait)
+        last = entries[-1].revision if entries else start
+        lines = [_line(desk, each, wanted) for each in entries if _kept(each, wanted)]
+        headers = {"Remit-Revision": desk.service.point.revision_token(last)}
+        return Response(b"".join(line + b"\n" for line in lines), 200, headers, LINES)
+
+
+def _revision(desk: Desk, seen: str) -> int:
+    if seen.isdecimal() and len(seen) < len(str(1 << 63)):
+        return int(seen)
+    head = desk.coordinator.point.replica.head
+    found = read_token(seen, head) if head is not None else None
+    if found is None:
+        if seen.isdecimal():
+            raise RequestError("`after` is no revision", pointer="", parameter="after")
+        raise ProblemError(Problem(code="revision_foreign", detail="`after` is no token of this store"))
+    return found
+
+
+async def _next(desk: Desk, after: int, wanted: frozenset[str] | None, seconds: float) -> Sequence[Entry]:
+    """Return the entries after a revision; where there is none that is wanted, wait for one."""
+    point = desk.coordinator.point
+    entries = await _read(desk, after)
+    if any(_kept(each, wanted) for each in entries) or not seconds:
+        return entries
+    deadline = point.clock.monotonic() + seconds
+    with desk.poll():
+        while (left := deadline - point.clock.monotonic()) > 0:
+            last = entries[-1].revision if entries else after
+            if await point.replica.reached(last + 1, timedelta(seconds=left)):
+                entries = await _read(desk, last)
+                if any(_kept(each, wanted) for each in entries):
+                    break
+    return entries
+
+
+async def _read(desk: Desk, after: int) -> Sequence[Entry]:
+    """Read whole revisions that the view has; a reader of the feed must not be ahead of the decisions it explains."""
+    point = desk.coordinator.point
+    if after >= point.view.revision:
+        return ()
+    found = await point.ledger.read(after, AT_ONCE)
+    return [each for each in found if each.revision <= point.view.revision]
+
+
+def _kept(entry: Entry, wanted: frozenset[str] | None) -> bool:
+    return wanted is None or any(_is_wanted(each.kind, wanted) for each in entry.changes)
+
+
+def _is_wanted(kind: str, wanted: frozenset[str]) -> bool:
+    return kind in wanted or kind.partition(".")[0] in wanted
+
+
+def _line(desk: Desk, entry: Entry, wanted: frozenset[str] | None) -> bytes:
+    changes = [
+        {"kind": each.kind, "body": each.body}
+        for each in entry.changes
+        if wanted is None or _is_wanted(each.kind, wanted)
+    ]
+    token = desk.service.point.revision_token(entry.revision)
+    return msgspec.json.encode(
+        {"revision": entry.revision, "token": token, "at": format_instant(entry.at), "changes": changes}
+    )
+
+
+async def _events(desk: Desk, after: int, wanted: frozenset[str] | None) -> AsyncIterator[bytes]:
+    clock = desk.coordinator.point.clock
+    end = clock.monotonic() + STREAM_SECONDS
+    yield b"retry: 1000\n\n"
+    while clock.monotonic() < end:
+        entries = await _next(desk, after, wanted, BEAT_SECONDS)
+        for each in entries:
+            after = each.revision
+            if _kept(each, wanted):
+                yield b"id: %d\nevent: change\ndata: %s\n\n" % (each.revision, _line(desk, each, wanted))
+        if not any(_kept(each, wanted) for each in entries):
+            # An event without data moves the client's `Last-Event-ID` and is not dispatched.
+            yield b"id: %d\n\n" % after
