@@ -31,9 +31,11 @@ class Truth(Enum):
     UNKNOWN = "condition_unknown"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Condition:
     """One comparison; `operator` outside `OPERATORS` is kept and is never met.
+
+    Two are equal if they say the same of every request: `equals: 1` is not `equals: true`, though `1 == True`.
 
     Attributes:
         attribute: Path such as `risk`, `resource.owner_id`, `incident.severity`.
@@ -44,6 +46,18 @@ class Condition:
     attribute: str
     operator: str
     value: Scalar | tuple[Scalar, ...]
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Condition):
+            return NotImplemented
+        return self._identity == other._identity
+
+    def __hash__(self) -> int:
+        return hash(self._identity)
+
+    @property
+    def _identity(self) -> tuple[object, ...]:
+        return self.attribute, self.operator, type(self.value), _values(self)
 
     def record(self) -> dict[str, object]:
         """Return the form of world files, Rego and the ledger."""
@@ -87,9 +101,7 @@ class Condition:
         if (self.attribute, self.operator) != (other.attribute, other.operator):
             return False
         if self.operator == "in":
-            return (
-                isinstance(self.value, tuple) and isinstance(other.value, tuple) and set(self.value) <= set(other.value)
-            )
+            return _values(self) <= _values(other)
         if self.operator in ("at_most", "at_least"):
             mine, theirs = rank(self.attribute, self.value, scales), rank(self.attribute, other.value, scales)
             if mine is None or theirs is None:
@@ -101,6 +113,12 @@ class Condition:
 def same(left: object, right: object) -> bool:
     """Compare as JSON does: `true` is not `1`, and only equal kinds can be equal."""
     return isinstance(left, bool) == isinstance(right, bool) and left == right
+
+
+def _values(condition: Condition) -> frozenset[tuple[bool, Scalar]]:
+    """Return the values of a condition, with `true` and `1` kept apart."""
+    values = condition.value if isinstance(condition.value, tuple) else (condition.value,)
+    return frozenset((isinstance(each, bool), each) for each in values)
 
 
 def rank(attribute: str, value: object, scales: Scales) -> int | None:
