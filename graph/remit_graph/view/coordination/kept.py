@@ -28,6 +28,10 @@ class Kept:
         """Return the entry, or None where there is none or it was forgotten."""
         return self.items.get(key)
 
+    def pairs(self) -> list[tuple[str, Any]]:
+        """Return all entries, the one that is forgotten next first."""
+        return [(key, self.items[key]) for _, key in sorted(self._slots.items())]
+
     def add(self, key: str, value: Any, journal: Journal) -> Any:
         """Put an entry as the newest one, and return the entry that was forgotten for it, or None."""
         known = self._where.get(key)
