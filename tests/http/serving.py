@@ -4,24 +4,26 @@ from __future__ import annotations
 
 import asyncio
 import json
-import socket
 import threading
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import httpx
-import uvicorn
 
 from remit_service.bootstrap import running_point
 from remit_service.evidence.decision_log.compose import make_log
 from remit_service.http.app import create_app
+from remit_service.http.server import listen, make_server
 from remit_service.identity.api_key import new_key
 from remit_service.metrics import Metrics
 from remit_service.settings import Settings
 
 if TYPE_CHECKING:
+    import socket
     from collections.abc import Callable, Coroutine, Iterator
     from pathlib import Path
+
+    import uvicorn
 
     from remit_service.evidence.decision_log.ports import DecisionLog
     from remit_service.http.app import Application
@@ -71,10 +73,7 @@ class Served:
     def start(self) -> None:
         """Start, and return when it answers."""
         is_up = threading.Event()
-        # With the protocol named, asyncio turns Nagle's delay off for each connection; with 0 it does not.
-        listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
-        listener.bind(self.settings.address)
-        listener.listen()
+        listener = listen(self.settings)
         self.settings = replace(self.settings, listen=f"{self.settings.address[0]}:{listener.getsockname()[1]}")
         self._thread = threading.Thread(target=self._main, args=(listener, is_up), daemon=True)
         self._thread.start()
@@ -104,10 +103,7 @@ class Served:
             listener.close()
 
     async def _answer(self, listener: socket.socket, is_up: threading.Event) -> None:
-        config = uvicorn.Config(
-            self.app, log_level="critical", access_log=False, lifespan="off", ws="none", server_header=False
-        )
-        self._server = uvicorn.Server(config)
+        self._server = make_server(self.app, self.settings, log_level="critical")
         # Signals are for the test runner, and this is not its thread.
         task = asyncio.create_task(self._server._serve([listener]))
         # The socket listens already: who connects before the server is up waits a moment.

@@ -177,12 +177,11 @@ def test_metadata_names_the_configured_address_only(start: Callable[..., Served]
 
     reply = served.client().get("/.well-known/authzen-configuration", headers=headers)
 
-    assert reply.json() == {
-        "policy_decision_point": "https://pdp.example.com/remit",
-        "access_evaluation_endpoint": "https://pdp.example.com/remit/access/v1/evaluation",
-        "access_evaluations_endpoint": "https://pdp.example.com/remit/access/v1/evaluations",
-        "capabilities": ["urn:ietf:params:authzen:capability:evaluations-semantic"],
-    }
+    document = reply.json()
+    endpoints = {name: value for name, value in document.items() if name.endswith("_endpoint")}
+    assert document["policy_decision_point"] == "https://pdp.example.com/remit"
+    assert endpoints["access_evaluation_endpoint"] == "https://pdp.example.com/remit/access/v1/evaluation"
+    assert all(value.startswith("https://pdp.example.com/remit/access/v1/") for value in endpoints.values())
     assert reply.headers["cache-control"] == "max-age=300"
 
 
@@ -213,6 +212,40 @@ def test_an_exposed_service_needs_credentials(tmp_path: Path) -> None:
     """Listening where other machines reach it, a service that nobody could authenticate to does not start."""
     with pytest.raises(SettingsError, match="nobody could authenticate"):
         serve(tmp_path, WORLDS / "seo.yaml", listen="0.0.0.0:0", demo=True)
+
+
+def test_a_forwarded_address_is_not_the_peer(start: Callable[..., Served]) -> None:
+    """Who names a trusted proxy in `X-Forwarded-For` is not one: its certificate header counts as absent."""
+    served = start("seo", keys=("gateway",), trusted_proxies=("10.0.0.0/8",))
+    workload = {"X-Forwarded-Client-Cert": "URI=spiffe://acme.test/adapters/wordpress"}
+
+    for name in ("X-Forwarded-For", "X-Real-IP"):
+        reply = served.client().post(EVALUATION, json=PERMITTED, headers={**workload, name: "10.0.0.7"})
+        assert reply.status_code == 401
+
+
+def test_a_workload_is_known_by_the_certificate_its_proxy_saw(start: Callable[..., Served]) -> None:
+    """Over a trusted proxy the X.509-SVID of an adapter is as good as a key."""
+    served = start("seo", keys=("gateway",), trusted_proxies=("127.0.0.1/32",))
+    workload = {"X-Forwarded-Client-Cert": "Hash=ab;URI=spiffe://acme.test/adapters/wordpress"}
+
+    reply = served.client().post(EVALUATION, json=PERMITTED, headers=workload)
+
+    assert (reply.status_code, reply.json()["decision"]) == (200, True)
+
+
+@pytest.mark.parametrize("name", ["Authorization", "Content-Type", "Remit-Subject-Token"])
+def test_a_header_that_is_there_twice_is_refused(seo: Served, name: str) -> None:
+    """A gateway could have read the first of two and this service the last."""
+    headers = [
+        ("Authorization", f"Bearer {seo.keys['gateway']}"), ("Content-Type", "application/json"), (name, "Bearer x"),
+        *([(name, "Bearer y")] if name == "Remit-Subject-Token" else []),
+    ]  # fmt: skip
+
+    reply = seo.client().post(EVALUATION, content=json.dumps(PERMITTED), headers=headers)
+
+    assert (reply.status_code, reply.json()["code"]) == (400, "malformed_request")
+    assert name.lower() in reply.json()["detail"]
 
 
 def test_a_client_that_goes_away_leaves_the_service_well(seo: Served) -> None:

@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 REQUEST_ID: Final = b"x-request-id"
+SINGLE: Final = (b"authorization", b"content-type", b"host", b"remit-subject-token")
+"""Headers that say who asks, where, and what the body is."""
+
 _NUMBERS: Final = itertools.count(1)
 _PROCESS: Final = os.urandom(6).hex()
 
@@ -45,6 +48,19 @@ class Exchange:
         self.headers: dict[bytes, bytes] = dict(scope["headers"])
         self.request_id = self.headers.get(REQUEST_ID) or f"req_{_PROCESS}{next(_NUMBERS):08x}".encode()
         self.status = 0
+
+    def require_single_headers(self) -> None:
+        """Refuse a header on which rights depend and that is there twice: another reader could have taken the other.
+
+        Raises:
+            RequestError: naming the header.
+        """
+        if len(self.headers) == len(self.scope["headers"]):
+            return
+        names = [name for name, _ in self.scope["headers"]]
+        for name in SINGLE:
+            if names.count(name) > 1:
+                raise RequestError(f"header `{name.decode()}` is there twice", pointer="")
 
     @property
     def request_id_text(self) -> str:

@@ -15,7 +15,6 @@ from remit_service.identity.errors import IdentityError
 from remit_service.identity.ports import Presented
 
 if TYPE_CHECKING:
-    from remit_service.coordinator.coordinator import Coordinator
     from remit_service.decision.caller import Caller
     from remit_service.evidence.decision_log.ports import DecisionLog
     from remit_service.http.exchange import Exchange
@@ -42,14 +41,15 @@ class Service:
     rate: RateLimit
     in_flight: InFlight
     readings: Readings
-    coordinator: Coordinator | None = None
 
     async def caller(self, exchange: Exchange) -> Caller:
         """Return who is calling, within its rate.
 
         Raises:
             ProblemError: 401, 403 or 429.
+            RequestError: a header that says who is calling is there twice.
         """
+        exchange.require_single_headers()
         try:
             caller = await self.identifier.identify(Presented(exchange.headers, exchange.peer))
         except IdentityError as error:
