@@ -83,6 +83,7 @@ def log_folder(served: Served) -> Path:
     return Path(served.settings.decision_log.removeprefix("file:"))
 
 
+@pytest.mark.feature("S22")
 def test_f007_every_part_of_the_question_counts(faults: Served) -> None:
     """With the second factor, with a false one and without: three questions, three answers, in one breath."""
     client = faults.client("gateway")
@@ -95,6 +96,7 @@ def test_f007_every_part_of_the_question_counts(faults: Served) -> None:
     assert codes == [[], ["condition_not_met"], ["condition_not_met"]]
 
 
+@pytest.mark.feature("S13")
 def test_f009_what_one_brings_along_reaches_no_other(faults: Served) -> None:
     """Roles that one caller sends change neither its own answer nor that of another at the same time."""
     claiming = {
@@ -142,7 +144,6 @@ def test_f014_equal_questions_with_other_options_stay_apart(faults: Served) -> N
     assert isinstance(replies[51], httpx.Response | httpx.TimeoutException)
 
 
-@pytest.mark.feature("S22")
 def test_f018_the_instant_is_the_service_s_own(faults: Served) -> None:
     """A time in the context changes nothing; an earlier moment is refused, and marked where it is explained."""
     earlier = format_instant(faults.point.now() - 3_600_000_000)
