@@ -15,6 +15,7 @@ from remit_service.identity.errors import IdentityError
 from remit_service.identity.ports import Presented
 
 if TYPE_CHECKING:
+    from remit_service.coordinator.coordinator import Coordinator
     from remit_service.decision.caller import Caller
     from remit_service.evidence.decision_log.ports import DecisionLog
     from remit_service.http.exchange import Exchange
@@ -41,6 +42,7 @@ class Service:
     rate: RateLimit
     in_flight: InFlight
     readings: Readings
+    coordinator: Coordinator | None = None
 
     async def caller(self, exchange: Exchange) -> Caller:
         """Return who is calling, within its rate.
