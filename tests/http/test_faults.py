@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import shutil
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,6 +13,9 @@ import httpx
 import pytest
 
 from remit_graph.model.instant import format_instant
+from remit_service.bundle.folder import shipped_policy
+from remit_service.evidence.decision_log.chain import verify
+from remit_service.evidence.decision_log.files import FileSink
 from tests.http.questions import DENIED, EVALUATION, EVALUATIONS, PERMITTED
 from tests.http.serving import serve, stopped_later
 from tests.support.process import wait_until
@@ -156,6 +160,32 @@ def test_f018_the_instant_is_the_service_s_own(faults: Served) -> None:
     assert (refused.status_code, refused.json()["errors"][0]["pointer"]) == (400, "#/context/consistency")
     assert (explained["enforceable"], explained["decision"], explained["at"]) == (False, True, started)
     assert "lease" not in explained["context"]
+
+
+def test_f047_no_permit_without_the_record_it_must_have(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where writes have to be recorded, a full disk denies them within the bound, and nothing else; then they go on."""
+    policy, world = tmp_path / "policy", tmp_path / "faults.yaml"
+    shutil.copytree(shipped_policy(), policy)
+    data = policy / "remit" / "config" / "data.yaml"
+    data.write_text(data.read_text().replace("record_required: []", "record_required: [write]"))
+    world.write_text(WORLD)
+    served = serve(tmp_path, world, keys=("gateway",), policy_dir=policy, decision_log_wait_seconds=0.2)
+
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    before = ask(served, "gateway", question(mfa=True))
+    monkeypatch.setattr(FileSink, "_write", full)
+    during = [ask(served, "gateway", question(mfa=True)), ask(served, "gateway", question("READ_POST"))]
+    warnings = served.client().get("/health/ready").json()["warnings"]
+    monkeypatch.undo()
+    wait_until(lambda: ask(served, "gateway", question(mfa=True)) == (True, []))
+    served.stop()
+
+    assert before == (True, [])
+    assert during == [(False, ["decision_log_unavailable"]), (False, ["condition_not_met"])]
+    assert warnings[0].startswith("the decision log cannot write: ")
+    verify(line for path in sorted(log_folder(served).glob("*.jsonl")) for line in path.read_bytes().splitlines())
 
 
 def test_f048_a_call_that_fails_leaves_a_record(faults: Served, monkeypatch: pytest.MonkeyPatch) -> None:

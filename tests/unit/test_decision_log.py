@@ -34,16 +34,18 @@ EVALUATION = Evaluation(
 
 
 def decision(number: int = 1, *, required: bool = False) -> Decision:
-    """A deny whose record may have to exist."""
+    """A decision whose record may have to exist."""
+    record: dict[str, Any] = {"id": "record", "type": "record", "properties": {"before": True}}
     return Decision(
         decision_id=f"dec_{number}",
-        effect="deny",
-        outcome="deny",
+        effect="permit" if required else "deny",
+        outcome="execute" if required else "deny",
+        obligations=(record,) if required else (),
         reasons=(Reason(code="no_authority", message="none", facts={"key": "wp:post:1024"}),),
         at=AT,
         revision=42,
         record_input={
-            "action": {"record_required": required},
+            "action": {"name": "UPDATE_CANONICAL"},
             "request": {"context": {"risk": "LOW"}, "action": {}, "resource": {}},
             "subject": {"attributes": {}},
             "resource": {"attributes": {}},
@@ -151,7 +153,7 @@ async def test_a_record_says_what_opa_s_does_and_more() -> None:
     assert (event["subject"], event["action"]) == ({"type": "instance", "id": "seo-7"}, {"name": "UPDATE_CANONICAL"})
     assert event["result"]["reasons"] == [{"code": "no_authority", "message": "none", "key": "wp:post:1024"}]
     assert event["revision"] == 42
-    assert event["input"]["action"] == {"record_required": False}
+    assert event["input"]["action"] == {"name": "UPDATE_CANONICAL"}
     assert event["input_digest"].startswith("sha256:")
 
 

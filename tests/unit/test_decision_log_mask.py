@@ -24,7 +24,7 @@ FACTS = {
     },
     "subject": {"principal": "human:ana", "attributes": {"email": SECRET, "department": "seo"}},
     "resource": {"key": "wp:post:1", "attributes": {"phone": SECRET}},
-    "action": {"record_required": False},
+    "action": {"name": "READ"},
 }
 
 

@@ -2,8 +2,8 @@
 
 - Records of one process form a stream; each holds the hash of the one before, and lost ones leave a gap record that
   counts them. Nothing is lost without a trace.
-- A record that must exist (`record_required` of the action's class) is stored when `record` returns, or it raises. Any
-  other record is queued and costs the caller no waiting; when the queue is full it is counted as lost.
+- A record that must exist (the decision carries the obligation `record`) is stored when `record` returns, or it
+  raises. Any other is queued and costs the caller no waiting; when the queue is full it is counted as lost.
 - A slow or broken log slows nothing down but the decisions that must be recorded, and those within a bound.
 """
 

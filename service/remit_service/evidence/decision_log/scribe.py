@@ -27,8 +27,11 @@ _encode = msgspec.json.Encoder().encode
 
 
 def is_required(decision: Decision) -> bool:
-    """Whether the decision's action class demands that its record exists."""
-    return bool(decision.record_input.get("action", {}).get("record_required"))
+    """Whether the record has to exist before the answer: the policy's obligation `record`.
+
+    A deny carries no obligations, and lets nobody act unseen.
+    """
+    return any(each["type"] == "record" for each in decision.obligations)
 
 
 class Scribe:
