@@ -4,13 +4,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
-from remit_service.demo.story import STORY, Beat, Chapter
+from remit_service.demo.act import Act, Beat, Chapter, at_path, filled
+from remit_service.demo.story import STORY
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     import httpx
     from rich.console import Console
+
+_PROBLEM: Final = 400
+"""From this status on an answer is a problem."""
 
 
 @dataclass(slots=True)
@@ -29,6 +35,7 @@ class Player:
         """Ask through `client`, print on `console`."""
         self._client = client
         self._console = console
+        self._kept: dict[str, Any] = {}
         self.score = Score()
 
     async def play(self, chapters: tuple[Chapter, ...] = STORY) -> Score:
@@ -36,15 +43,16 @@ class Player:
         for number, chapter in enumerate(chapters, 1):
             self._console.print(f"\n{number}. {chapter.title}", style="bold", markup=False)
             self._console.print(f"   {chapter.teaches}", style="dim", markup=False)
-            if chapter.not_yet:
-                self._console.print(f"   not yet: {chapter.not_yet}", style="yellow", markup=False)
             for beat in chapter.beats:
-                await self._beat(beat)
+                if isinstance(beat, Act):
+                    await self._act(beat)
+                else:
+                    await self._beat(beat)
         return self.score
 
     async def _beat(self, beat: Beat) -> None:
         started = perf_counter()
-        response = await self._client.post("/access/v1/evaluation", json=body_of(beat))
+        response = await self._client.post("/access/v1/evaluation", json=filled(body_of(beat), self._kept))
         took = perf_counter() - started
         self.score.asked += 1
         self.score.seconds += took
@@ -57,6 +65,41 @@ class Player:
             self.score.differing += 1
             expected = f"expected {beat.outcome} {list(beat.reasons)}, got {response.status_code} {response.text[:300]}"
             self._console.print(f"     {expected}", style="bold red", markup=False)
+
+    async def _act(self, act: Act) -> None:
+        method, _, path = act.call.partition(" ")
+        started = perf_counter()
+        response = await self._client.request(
+            method, filled(path, self._kept), json=None if act.body is None else filled(act.body, self._kept)
+        )
+        took = perf_counter() - started
+        self.score.asked += 1
+        if "wait=" not in path:
+            self.score.seconds += took
+        answer = response.json() if response.content else {}
+        problems = list(differences(act, response.status_code, answer))
+        self._kept |= {name: at_path(answer, place) for name, place in act.keeps.items()}
+        self._tell(act, answer, took, same=not problems)
+        if problems:
+            self.score.differing += 1
+            self._console.print(f"     {'; '.join(problems)}: {response.text[:600]}", style="bold red", markup=False)
+
+    def _tell(self, act: Act, answer: dict[str, Any], took: float, *, same: bool) -> None:
+        self._console.print(f"   {'✓' if same else '✗'} {act.says}", markup=False)
+        code = answer.get("code") if act.code is not None else None
+        word = f"{code} ({answer.get('outcome')})" if code is not None else str(answer.get("outcome") or "done")
+        self._console.print(
+            f"     {word}", style=f"bold {'cyan' if code is not None else 'green'}", end="", markup=False
+        )
+        self._console.print(f"  {took * 1000:.1f} ms", style="dim", markup=False)
+        if code is not None:
+            back = answer.get("retry_after_seconds")
+            again = f"; ask again in {back} s" if back is not None else ""
+            self._console.print(f"     {answer.get('detail', '')}{again}", markup=False)
+        shown = ((place, at_path(answer, place)) for place in act.shows)
+        for place, value in shown:
+            if value is not None:
+                self._console.print(f"     {place.rpartition('.')[2]} {value}", style="dim", markup=False)
 
     def _print(self, beat: Beat, answer: dict[str, Any], took: float, *, same: bool) -> None:
         context = answer.get("context", {})
@@ -86,3 +129,18 @@ def body_of(beat: Beat) -> dict[str, Any]:
         "resource": {"type": "key", "id": beat.resource},
         "context": beat.context,
     }
+
+
+def differences(act: Act, status: int, answer: dict[str, Any]) -> Iterator[str]:
+    """Iterate what in an answer is not as the story promises it."""
+    if status != act.status:
+        yield f"expected {act.status}, got {status}"
+    code = answer.get("code") if status >= _PROBLEM else None
+    if code != act.code:
+        yield f"expected code {act.code}, got {code}"
+    if act.outcome is not None and answer.get("outcome") != act.outcome:
+        yield f"expected outcome {act.outcome}, got {answer.get('outcome')}"
+    for place, value in act.holds.items():
+        found = at_path(answer, place)
+        if found != value:
+            yield f"expected {place} {value}, got {found}"

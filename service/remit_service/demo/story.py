@@ -6,46 +6,16 @@ was answered, and what was answered is what is promised.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Final
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Beat:
-    """One question.
-
-    Attributes:
-        says: What happens, in words.
-        subject: `<kind>:<name>`, or a verified identity.
-        action: The action.
-        resource: A full key, in any of its spellings.
-        context: What the gateway sends along.
-        outcome: The outcome it must get.
-        reasons: The reason codes it must get, in order.
-    """
-
-    says: str
-    subject: str
-    action: str
-    resource: str
-    outcome: str
-    reasons: tuple[str, ...] = ()
-    context: dict[str, Any] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Chapter:
-    """Questions that show one thing."""
-
-    title: str
-    teaches: str
-    beats: tuple[Beat, ...] = ()
-    not_yet: str = ""
-
+from remit_service.demo.act import Beat, Chapter
+from remit_service.demo.coordination import COORDINATION
+from remit_service.demo.incidents import INCIDENTS
+from remit_service.demo.owners import OWNERS
 
 _READ: Final = {"expected_version": "rev_331", "resource_version": "rev_331", "risk": "LOW"}
 
-STORY: Final = (
+QUESTIONS: Final = (
     Chapter(
         title="A crowded post",
         teaches="Everyone is authorized for something; a permit names the fields it is for, and nothing else.",
@@ -202,9 +172,8 @@ STORY: Final = (
             ),
         ),
     ),
-    Chapter(
-        title="Leases, fencing, preemption, transfer, revocation",
-        teaches="A paused holder is fenced out; SEV1 takes over; ownership moves; a revocation ends what rests on it.",
-        not_yet="comes with the coordination rooms",
-    ),
 )
+"""What is decided without anybody holding anything."""
+
+STORY: Final = (*QUESTIONS, *COORDINATION, *INCIDENTS, *OWNERS)
+"""The whole story, in the order it is told."""

@@ -102,7 +102,7 @@ def answer(
 def problem_of(desk: Desk, caller: Caller, reply: Reply) -> Problem:
     """Return the problem that a refusal is."""
     table = desk.service.point.policy.reasons
-    code = str(reply.code)
+    code = _headline(reply, table)
     seconds = reply.retry_after_seconds(desk.coordinator.point.now())
     facts = {name: each for name, each in reply.body.items() if name not in ("code", "reasons", "conflicts")}
     if code == "stale_resource_version" and "key" in facts:
@@ -119,8 +119,20 @@ def problem_of(desk: Desk, caller: Caller, reply: Reply) -> Problem:
     if seconds is not None:
         members["retry_after_seconds"] = seconds
         headers = ((b"retry-after", str(seconds).encode()),)
-    detail = reply.message if caller.sees_graph or code in HTTP_ROWS else table.row(code).fixed
+    detail = _sentence(reply, code) if caller.sees_graph or code in HTTP_ROWS else table.row(code).fixed
     return Problem(code=code, detail=detail, members=_free_of_own_names(members), headers=headers)
+
+
+def _headline(reply: Reply, table: ReasonTable) -> str:
+    """Return the code the problem is named for: who asked to take over is told why not, before what is in the way."""
+    codes = [str(each["code"]) for each in reply.body.get("reasons") or ()]
+    refused = [each for each in codes if table.row(each).group == "preemption"]
+    return refused[0] if refused else str(reply.code)
+
+
+def _sentence(reply: Reply, code: str) -> str:
+    told = (each["message"] for each in reply.body.get("reasons") or () if each["code"] == code)
+    return reply.message if code == reply.code else next(told, reply.message)
 
 
 _NAMES: Final = frozenset({"type", "title", "status", "code", "detail", "retryable", "resolver"})
