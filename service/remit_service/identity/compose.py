@@ -6,9 +6,7 @@ from typing import TYPE_CHECKING
 
 from remit_service.identity.api_key import ApiKeys, read_keys
 from remit_service.identity.identifier import SUBJECT_TOKEN, Identifier
-from remit_service.identity.jwks import FileKeys, UrlKeys
 from remit_service.identity.loopback import Loopback
-from remit_service.identity.tokens import Tokens
 from remit_service.settings import SettingsError
 
 if TYPE_CHECKING:
@@ -35,8 +33,11 @@ def make_identifier(
     keys = ApiKeys(lambda: view().records.get("api_key", {}), now, file)
     _check_exposure(settings, has_keys=keys.exist)
     verifiers: list[IdentityVerifier] = [keys]
-    subjects: Tokens | None = None
+    subjects: IdentityVerifier | None = None
+    # What is not configured is not imported either: it is a third of the time until the first answer.
     if settings.jwt_issuers:
+        from remit_service.identity.tokens import Tokens
+
         sources = [(each, _source(each, monotonic)) for each in settings.jwt_issuers]
         verifiers.append(Tokens(sources, now))
         subjects = Tokens(sources, now, header=SUBJECT_TOKEN)
@@ -48,6 +49,8 @@ def make_identifier(
 
 
 def _source(issuer: JwtIssuer, monotonic: Callable[[], float]) -> KeySource:
+    from remit_service.identity.jwks import FileKeys, UrlKeys
+
     if issuer.jwks_file is not None:
         return FileKeys(issuer.jwks_file)
     return UrlKeys(issuer.jwks_url or "", monotonic)
