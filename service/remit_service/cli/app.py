@@ -7,7 +7,23 @@ from typing import Annotated
 
 import typer
 
-from remit_service.cli import asking, demo, doctor, graph, keys, policy, serving, store
+from remit_service.cli import (
+    asking,
+    conflicts,
+    demo,
+    doctor,
+    graph,
+    incident,
+    keys,
+    lease,
+    operation,
+    policy,
+    presence,
+    queue,
+    serving,
+    store,
+    transfer,
+)
 from remit_service.cli.context import Call
 from remit_service.cli.output import Output
 
@@ -45,6 +61,14 @@ app.command("doctor")(doctor.doctor)
 app.add_typer(graph.app, name="graph", help="The authority graph: plan, apply, export, show, path, diff, check.")
 app.add_typer(policy.app, name="policy", help="The policy bundle: check, test, build.")
 app.add_typer(store.app, name="store", help="The ledger: init, check, migrate.")
+app.command("queue")(queue.queue)
+app.command("receipt")(operation.receipt)
+app.add_typer(lease.app, name="lease", help="Leases: list, acquire, renew, release, preempt.")
+app.add_typer(operation.app, name="operation", help="The write protocol: begin to complete or abort.")
+app.add_typer(conflicts.app, name="conflicts", help="Conflict records, and declared runs that would meet.")
+app.add_typer(transfer.app, name="transfer", help="Ownership transfer, step by step.")
+app.add_typer(incident.app, name="incident", help="Incidents: open, close, list.")
+app.add_typer(presence.app, name="presence", help="Who edits: signal, leave, list.")
 app.add_typer(keys.app, name="key", help="API keys of enforcement points: create, list, revoke.")
 
 

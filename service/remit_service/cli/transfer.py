@@ -1,0 +1,58 @@
+"""`remit transfer`: ownership moves in seven steps, each a verb of its own."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from remit_service.cli.asking import ResourceKey
+from remit_service.cli.coordination import Actor, Key, perform
+from remit_service.cli.lease import keyed
+
+app = typer.Typer(no_args_is_help=True)
+TransferId = Annotated[str, typer.Argument(help="Id of the transfer.")]
+STEPS = {
+    "validate": "List what hangs on it, and refuse an owner that is not able.",
+    "freeze": "Deny what starts under the old owner; what runs gets until the deadline.",
+    "transfer": "End the old ownership and begin the new one, in one revision.",
+    "register": "Note what names the old owner still.",
+    "verify": "Probe both: the new one may, the old one may not.",
+    "retire": "Close what the old one had left of it.",
+    "abort": "Restore what was before; only until authority has moved.",
+}
+
+
+@app.command()
+def propose(  # noqa: PLR0913, PLR0917 - each is an option
+    context: typer.Context, resource: ResourceKey,
+    from_: Annotated[str, typer.Option("--from", help="The owner now.")],
+    to: Annotated[str, typer.Option("--to", help="The owner it is to be.")],
+    field: Annotated[list[str], typer.Option("--field", help="A field that moves; once for each.")],
+    reason: Annotated[str, typer.Option(help="Why.")],
+    actor: Actor = None,
+    freeze_deadline: Annotated[float | None, typer.Option(help="Seconds that running operations get.")] = None,
+    key: Key = None,
+) -> None:  # fmt: skip
+    """Propose a transfer, by the owner or a root principal."""
+    body = {
+        "from": from_, "to": to, "resource": resource, "fields": field, "reason": reason, "actor": actor or from_,
+        "freeze_deadline_seconds": freeze_deadline,
+    }  # fmt: skip
+    perform(context, "POST /v1/transfers", body, headers=keyed(key))
+
+
+@app.command()
+def show(context: typer.Context, transfer_id: TransferId) -> None:
+    """A transfer with its steps, each with actor, instant, revision and evidence."""
+    perform(context, f"GET /v1/transfers/{transfer_id}")
+
+
+def _add(step: str, says: str) -> None:
+    @app.command(step, help=says)
+    def advance(context: typer.Context, transfer_id: TransferId, actor: Actor = None) -> None:
+        perform(context, f"POST /v1/transfers/{transfer_id}/{step}", {"actor": actor})
+
+
+for _step, _says in STEPS.items():
+    _add(_step, _says)
