@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from time import perf_counter
 from typing import TYPE_CHECKING
 
@@ -13,7 +13,6 @@ import typer
 
 from remit_service.cli.context import Call, call_of, run
 from remit_service.cli.exits import DONE, REFUSED
-from remit_service.settings import Settings
 
 if TYPE_CHECKING:
     import httpx
@@ -43,25 +42,23 @@ def demo(context: typer.Context) -> None:
 async def _serving(call: Call) -> AsyncIterator[httpx.AsyncClient]:
     """Serve the demo world on a free port of this machine, for as long as the block runs."""
     import httpx
-    import uvicorn
 
     from remit_service.bootstrap import coordinating, running_point
     from remit_service.evidence.decision_log.compose import make_log
     from remit_service.http.app import create_app
+    from remit_service.http.server import listen, make_server
     from remit_service.metrics import Metrics
 
-    # The protocol is named so that asyncio switches Nagle's algorithm off: 40 ms an answer otherwise.
-    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
-    listener.bind(("127.0.0.1", 0))
-    listener.listen()
+    settings = call.settings(demo=True, listen="127.0.0.1:0", decision_log="none", log_level="error")
+    listener = listen(settings)
     address = f"127.0.0.1:{listener.getsockname()[1]}"
-    settings: Settings = call.settings(demo=True, listen=address, decision_log="none", log_level="error")
+    settings = replace(settings, listen=address)
     metrics = Metrics()
     log = make_log(settings, metrics)
     await log.start()
     async with running_point(settings, log) as point, coordinating(point) as coordinator:
         app = create_app(point, settings, log, metrics=metrics, coordinator=coordinator)
-        server = uvicorn.Server(uvicorn.Config(app, log_level="critical", access_log=False))
+        server = make_server(app, settings, log_level="critical")
         task = asyncio.create_task(server.serve(sockets=[listener]))
         async with httpx.AsyncClient(base_url=f"http://{address}", timeout=10) as client:
             yield client

@@ -11,7 +11,7 @@ import structlog
 import typer
 
 from remit_service.cli.context import Call, call_of, run
-from remit_service.cli.exits import DONE, Failure
+from remit_service.cli.exits import DONE, FAULT, Failure
 from remit_service.settings import Settings
 
 if TYPE_CHECKING:
@@ -69,24 +69,16 @@ async def _serve(call: Call, settings: Settings) -> None:
 
 
 async def _run(app: Application, settings: Settings) -> None:
-    import uvicorn
+    from remit_service.http.server import listen, make_server
 
-    host, port = settings.address
-    config = uvicorn.Config(
-        app,
-        host=host,
-        port=port,
-        log_level="warning",
-        access_log=False,
-        server_header=False,
-        date_header=False,
-        timeout_graceful_shutdown=int(settings.shutdown_grace_seconds),
-    )
-    server = uvicorn.Server(config)
     try:
-        await server.serve()
-    except SystemExit as error:
-        raise Failure(f"cannot listen on {settings.listen}", code=3, advice="is another process there?") from error
+        listener = listen(settings)
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise Failure(
+            f"cannot listen on {settings.listen}: {reason}", code=FAULT, advice="is another process there?"
+        ) from error
+    await make_server(app, settings).serve(sockets=[listener])
 
 
 def _announce(call: Call, settings: Settings) -> None:

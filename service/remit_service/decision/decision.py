@@ -21,7 +21,7 @@ class Reason:
 
     def record(self) -> dict[str, Any]:
         """Return `{code, message, ...facts}`."""
-        return {"code": self.code, "message": self.message, **self.facts}
+        return {**self.facts, "code": self.code, "message": self.message}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

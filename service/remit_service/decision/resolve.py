@@ -70,8 +70,13 @@ class Question:
 
     @property
     def is_subject_proven(self) -> bool:
-        """Whether the caller may name this subject."""
-        return self.principal is None or self.caller.may_speak_for(self.principal.id)
+        """Whether the caller may name this subject; a user's token that it passed on must be that subject's."""
+        if self.principal is None:
+            return True
+        identity = self.caller.subject_identity
+        if identity is not None and identity not in self.principal.identities:
+            return False
+        return self.caller.may_speak_for(self.principal.id)
 
 
 _NOBODY: Final = Principal(id="")
