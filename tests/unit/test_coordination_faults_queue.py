@@ -133,7 +133,7 @@ async def test_f067_of_a_renewal_and_an_acquisition_at_the_end_one_wins(tmp_path
     """At the moment of expiry exactly one of the two is appended; the other is told why not."""
     outcomes: set[tuple[str | None, str | None]] = set()
     async with desk_on(sqlite_in(tmp_path)) as desk:
-        for race in range(20, 0, -1):
+        for race in range(20):
             key = f"queue:fifo:{race:02}"
             lease = (await desk.take("instance:a", "WORK", key, ttl=10)).body["lease"]
             desk.clock.advance(10 if race % 2 else 9.999999)

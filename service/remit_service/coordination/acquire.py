@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from remit_service.coordination.behind import before, newcomer_of
 from remit_service.coordination.expire import expire_near
 from remit_service.coordination.fence import Blocked
 from remit_service.coordination.gate import WAITABLE, Gate, gate_of
@@ -22,7 +23,6 @@ from remit_service.coordination.holding import Holding, wanted
 from remit_service.coordination.origin import Origin, origin_of
 from remit_service.coordination.preempt import take_over
 from remit_service.coordination.priority import priority_of
-from remit_service.coordination.queue import ahead_of, newcomer_of
 from remit_service.coordination.sequence import is_next, sequence_facts
 from remit_service.coordination.settle import settle
 from remit_service.coordination.values import Answer, Ask, Claim, Refusal, Steps, Verdict
@@ -42,7 +42,7 @@ def acquire(work: Work, command: Acquire) -> Steps:
     if refusal is not None:
         return refusal
     # (2) The policy, and (3) what is over on these keys.
-    gate = yield from _judged(work, command)
+    gate, holdings = yield from _judged(work, command)
     if not _may_go_on(gate):
         return gate.refusal()
     # (4) What the policy does not judge.
@@ -51,7 +51,6 @@ def acquire(work: Work, command: Acquire) -> Steps:
     if refusal is not None:
         return refusal
     # (5) What is in the way, and (6) the grant.
-    holdings = _holdings(work, command, gate.claims)
     if gate.outcome == "preempt" and command.preempt:
         return (yield from _take_over(work, origin, gate, holdings))
     newcomer = _newcomer(work, origin, gate, holdings)
@@ -61,16 +60,17 @@ def acquire(work: Work, command: Acquire) -> Steps:
     return _granted(work, origin, gate, holdings)
 
 
-def _judged(work: Work, command: Acquire) -> Generator[Ask, Verdict, Gate]:
-    """Return the policy's verdicts, on the state in which what is over has ended and been given on."""
+def _judged(work: Work, command: Acquire) -> Generator[Ask, Verdict, tuple[Gate, list[Holding]]]:
+    """Return the verdicts, on the state in which what is over has ended and been given on, and the holdings."""
     gate = gate_of((yield from _verdicts(work, command)))
     if not _may_go_on(gate):
-        return gate
-    freed = expire_near(work, _holdings(work, command, gate.claims))
+        return gate, []
+    holdings = _holdings(work, command, gate.claims)
+    freed = expire_near(work, holdings)
     if freed:
         yield from settle(work, freed)
         gate = gate_of((yield from _verdicts(work, command)))
-    return gate
+    return gate, holdings
 
 
 def _take_over(work: Work, origin: Origin, gate: Gate, holdings: Sequence[Holding]) -> Steps:
@@ -136,7 +136,8 @@ def _newcomer(work: Work, origin: Origin, gate: Gate, holdings: Sequence[Holding
     if work.view.coordination.waiters or not gate.is_open:
         proof = gate.verdicts[0].proof
         priority = priority_of(work.view, work.tables, claim.subject, claim.key, work.at, proof=proof)
-    return newcomer_of(work, holdings, origin, priority, claim.type.name)
+    requests = [each.request for each in gate.claims]
+    return newcomer_of(work, holdings, requests, origin.waiter_id, priority)
 
 
 def _in_the_way(
@@ -148,11 +149,11 @@ def _in_the_way(
     if origin.leaseless:
         # It blocks nobody and waits for nobody; it meets others at the version (rules.md 6).
         return None
-    rests = resting(work, holdings)
+    rests = resting(work, newcomer)
     if rests is not None:
         return rests
-    before = ahead_of(work, holdings, newcomer)
-    if before:
-        return busy(work, before)
+    ahead = next(before(work, newcomer), None)
+    if ahead is not None:
+        return busy(work, (ahead["id"],))
     tokens = tokens_of(work, holdings)
     return busy(work, tokens.by) if isinstance(tokens, Blocked) else None

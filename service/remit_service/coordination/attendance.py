@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from remit_service.coordination.queue import still_asks
+from remit_service.coordination.behind import still_asks
 from remit_service.coordination.settle import end_waiter, settle
 from remit_service.coordination.values import Answer, Steps
 from remit_service.coordination.work import Work, refuse

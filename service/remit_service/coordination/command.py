@@ -17,7 +17,7 @@ class Acquire:
     """Ask for leases: all of them or none, now or as soon as they are free.
 
     Attributes:
-        requests: Evaluations in AuthZEN's form, one for each resource.
+        requests: Evaluations as the driver knows them, one for each resource.
         caller: Who asks, handed through to the policy's facts.
         point: The enforcement point, for quotas.
         coordination_id: Of what is begun.
@@ -34,7 +34,7 @@ class Acquire:
         work_set_id: The declared run it belongs to.
     """
 
-    requests: tuple[Record, ...]
+    requests: tuple[Any, ...]
     caller: Any
     point: str
     coordination_id: str

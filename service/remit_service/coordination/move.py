@@ -215,7 +215,7 @@ def _with_subtree(view: View, delegations: Sequence[Edge]) -> list[Edge]:
     found = {each.edge_id: each for each in delegations}
     frontier = list(delegations)
     while frontier:
-        for edge_id in view.under.get(frontier.pop().position, ()):
+        for edge_id in view.under.get(frontier.pop().edge_id, ()):
             if edge_id not in found and view.edges[edge_id].edge in AUTHORITY:
                 found[edge_id] = view.edges[edge_id]
                 frontier.append(view.edges[edge_id])

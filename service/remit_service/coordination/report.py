@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from remit_service.coordination.compare import judge
-from remit_service.coordination.holding import holding_of
+from remit_service.coordination.behind import before, in_the_way, still_asks, waiters_near
 from remit_service.coordination.lease import answer_of
-from remit_service.coordination.matrix import COMPATIBLE
-from remit_service.coordination.overlap import leases_near
-from remit_service.coordination.queue import collide, holdings_of, rank, still_asks, waiters_near
+from remit_service.coordination.queue import rank
 from remit_service.coordination.work import Work
 
 if TYPE_CHECKING:
@@ -44,25 +41,20 @@ def queue_of(view: View, tables: Tables, key: str, at: Instant) -> list[dict[str
 
 def waits_for(work: Work, waiter: Record) -> list[dict[str, Any]]:
     """Return the leases and the earlier waiters that stand in the way of one waiter."""
-    mine = holdings_of(waiter)
-    found: dict[str, dict[str, Any]] = {}
-    for held in mine:
-        for lease in leases_near(work.view, held, work.at):
-            result = judge(work.view, work.tables, held, holding_of(lease), work.at)
-            if result != COMPATIBLE:
-                found[lease["id"]] = {
-                    "lease_id": lease["id"],
-                    "holder": lease["holder"],
-                    "key": lease["resource_key"],
-                    "result": result,
-                    "held_until": lease["expires_at"],
-                }
-    place = rank(work, waiter)
-    keys = [entry["key"] for held in mine for entry in held.keys]
-    for other in waiters_near(work, keys):
-        before = still_asks(work, other) and other["holder"] != waiter["holder"] and rank(work, other) < place
-        if before and collide(work, mine, holdings_of(other)):
-            found[other["id"]] = {"waiter_id": other["id"], "holder": other["holder"], "key": other["resource_key"]}
+    found = {
+        lease["id"]: {
+            "lease_id": lease["id"],
+            "holder": lease["holder"],
+            "key": lease["resource_key"],
+            "result": result,
+            "held_until": lease["expires_at"],
+        }
+        for lease, result in in_the_way(work, waiter)
+    }
+    found |= {
+        other["id"]: {"waiter_id": other["id"], "holder": other["holder"], "key": other["resource_key"]}
+        for other in before(work, waiter)
+    }
     return [found[each] for each in sorted(found)]
 
 

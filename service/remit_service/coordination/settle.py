@@ -9,15 +9,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from remit_service.coordination.compare import judge
+from remit_service.coordination.behind import collide, in_the_way, still_asks, waiters_near
 from remit_service.coordination.fence import Blocked
 from remit_service.coordination.gate import WAITABLE, gate_of
 from remit_service.coordination.grant import grant, tokens_of
-from remit_service.coordination.holding import Holding, holding_of, wanted
-from remit_service.coordination.matrix import COMPATIBLE
+from remit_service.coordination.holding import wanted
 from remit_service.coordination.origin import origin_in
-from remit_service.coordination.overlap import leases_near
-from remit_service.coordination.queue import after_serving, collide, holdings_of, rank, still_asks, waiters_near
+from remit_service.coordination.queue import after_serving, rank
 from remit_service.coordination.sequence import is_next, sequence_facts
 from remit_service.coordination.starvation import note_starvation
 from remit_service.coordination.values import Ask
@@ -92,34 +90,28 @@ class _Queue:
     def __init__(self, work: Work) -> None:
         self._work = work
         self._closed: dict[str, str] = {}
-        self._staying: dict[str, tuple[str, list[Holding]]] = {}
+        self._staying: dict[tuple[str, str], Record] = {}
 
     def may_try(self, waiter: Record) -> bool:
         """Whether nothing stands in a waiter's way as far as the machine can tell; the policy has the last word."""
         ahead = self._closed.get(waiter["shape"])
         if ahead is not None and ahead != waiter["holder"]:
             return False
-        mine = holdings_of(waiter)
-        if self._is_free(waiter, mine):
+        if self._is_free(waiter):
             return True
         self.stays(waiter)
         return False
 
-    def _is_free(self, waiter: Record, mine: Sequence[Holding]) -> bool:
+    def _is_free(self, waiter: Record) -> bool:
         work = self._work
-        if rests_until(work, mine) is not None:
+        if rests_until(work, waiter) is not None or any(True for _ in in_the_way(work, waiter)):
             return False
-        for held in mine:
-            for lease in leases_near(work.view, held, work.at):
-                if judge(work.view, work.tables, held, holding_of(lease), work.at) != COMPATIBLE:
-                    return False
-        return not any(
-            holder != waiter["holder"] and collide(work, mine, theirs) for holder, theirs in self._staying.values()
-        )
+        others = (each for each in self._staying.values() if each["holder"] != waiter["holder"])
+        return not any(collide(work, waiter, each) for each in others)
 
     def stays(self, waiter: Record) -> None:
         """Note that a waiter keeps its place."""
-        self._staying.setdefault(f"{waiter['holder']} {waiter['shape']}", (waiter["holder"], holdings_of(waiter)))
+        self._staying.setdefault((waiter["holder"], waiter["shape"]), waiter)
         self._close(waiter)
 
     def went(self, waiter: Record) -> None:
@@ -127,8 +119,7 @@ class _Queue:
         self._close(waiter)
 
     def _close(self, waiter: Record) -> None:
-        mine = holdings_of(waiter)
-        if waiter["shape"] not in self._closed and collide(self._work, mine, mine):
+        if waiter["shape"] not in self._closed and collide(self._work, waiter, waiter):
             self._closed[waiter["shape"]] = waiter["holder"]
 
 

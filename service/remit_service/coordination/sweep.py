@@ -9,9 +9,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from remit_graph.view.coordination.due import due
+from remit_service.coordination.behind import still_asks
 from remit_service.coordination.expire import expire
 from remit_service.coordination.presence import end_presence
-from remit_service.coordination.queue import still_asks
 from remit_service.coordination.receipt import EXPIRED, close_operation
 from remit_service.coordination.settle import end_waiter, settle
 from remit_service.coordination.values import Answer, Steps

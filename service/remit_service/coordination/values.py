@@ -19,7 +19,7 @@ class Ask:
     """A question for the policy.
 
     Attributes:
-        request: An evaluation in AuthZEN's form.
+        request: What is asked: an evaluation as the driver knows it, or in AuthZEN's form where it was stored.
         caller: Who asks, as the driver knows it; None where the request is a stored one, believed as it was stored.
         phase: `begin` and `renew` take control, `rest` asks whether what is held may stay, `probe` asks as a writer.
         mode: `exclusive` or `shared`.
@@ -28,7 +28,7 @@ class Ask:
         governance: Facts of a governance command, or None.
     """
 
-    request: Record
+    request: Any
     caller: Any = None
     phase: str = "begin"
     mode: str = "exclusive"

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from remit_service.coordination.behind import position
 from remit_service.coordination.conflict import record_conflict
 from remit_service.coordination.deadlock import closes_cycle
 from remit_service.coordination.guards import quota_refusal
 from remit_service.coordination.jitter import spread
-from remit_service.coordination.queue import position
 from remit_service.coordination.states import LeaseState, step
 from remit_service.coordination.values import Answer, Refusal
 from remit_service.coordination.work import Work, refuse
@@ -40,7 +40,7 @@ def wait_or_refuse(
     told = _with_hint(work, why, holdings)
     if command.wait_us <= 0:
         return told
-    cycle = closes_cycle(work, newcomer, holdings)
+    cycle = closes_cycle(work, newcomer)
     if cycle is not None:
         return refuse("deadlock_avoided", "wait", key=holdings[0].key, holder=cycle)
     over = quota_refusal(work, "waiter", holdings[0].holder, command.point, 1)
@@ -51,10 +51,8 @@ def wait_or_refuse(
     record = {
         **newcomer,
         **origin.record(),
-        "claims": [_claim(held, claim.request) for held, claim in zip(holdings, gate.claims, strict=True)],
         "resource_type": gate.claims[0].type.name,
         "state": str(LeaseState.ACQUIRING),
-        "shape": " & ".join(held.shape for held in holdings),
         "keep_alive_us": keep_alive,
         "alive_until": work.at + keep_alive,
         "wait_until": work.at + command.wait_us,
@@ -79,17 +77,6 @@ def waiting_answer(work: Work, waiter: Record, why: Refusal | None = None) -> di
         "conflict_id": waiter["conflict_id"],
     }
     return told if why is None else {**told, "conflicts": [dict(each) for each in why.conflicts]}
-
-
-def _claim(held: Holding, request: Record) -> dict[str, Any]:
-    return {
-        "keys": list(held.keys),
-        "mode": held.mode,
-        "concurrency": held.concurrency,
-        "set_operations": held.set_operations,
-        "is_next": held.is_next,
-        "request": request,
-    }
 
 
 def _record(work: Work, waiter: Record, why: Refusal) -> str:
@@ -136,21 +123,20 @@ def _in_the_way(lease: Record) -> dict[str, Any]:
     }
 
 
-def resting(work: Work, holdings: Sequence[Holding]) -> Refusal | None:
+def resting(work: Work, newcomer: Record) -> Refusal | None:
     """Refuse a grant on a key that rests after an expiry or a takeover (`lock_delay`)."""
-    until = rests_until(work, holdings)
+    until = rests_until(work, newcomer)
     if until is None:
         return None
-    return Refusal(
-        code="resource_busy", outcome="wait", facts={"key": holdings[0].key, "held_until": until}, retry_at=until
-    )
+    facts = {"key": newcomer["resource_key"], "held_until": until}
+    return Refusal(code="resource_busy", outcome="wait", facts=facts, retry_at=until)
 
 
-def rests_until(work: Work, holdings: Sequence[Holding]) -> Instant | None:
-    """Return until when one of the own keys rests, or None."""
+def rests_until(work: Work, waiter: Record) -> Instant | None:
+    """Return until when one of a request's own keys rests, or None."""
     delays = work.view.coordination.delays.items
-    ends = [delays[held.key] for held in holdings if delays.get(held.key, 0) > work.at] if delays else []
-    return max(ends, default=None)
+    own = [claim["keys"][0]["key"] for claim in waiter["claims"]] if delays else []
+    return max((delays[key] for key in own if delays.get(key, 0) > work.at), default=None)
 
 
 def _with_hint(work: Work, why: Refusal, holdings: Sequence[Holding]) -> Refusal:

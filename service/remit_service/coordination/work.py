@@ -35,6 +35,7 @@ class Work:
         token: The fencing token of whatever it raises.
         changes: So far, in order.
         questions: How many the policy was asked.
+        collisions: Pairs of shapes of requests that were compared, with whether they collide.
         is_unfinished: Whether a queue is longer than one command may ask about, so that another has to go on.
     """
 
@@ -48,6 +49,7 @@ class Work:
         self.changes: list[Change] = []
         self.questions = 0
         self.is_unfinished = False
+        self.collisions: dict[tuple[str, str], bool] = {}
         self._made = 0
         self._journal = Journal()
 

@@ -13,6 +13,7 @@ here that another process would need.
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
+from uuid import uuid4
 
 from remit_service.coordination import command as commands
 from remit_service.coordination.machine import Walk
@@ -24,7 +25,6 @@ from remit_service.coordinator.rates import Rates
 from remit_service.coordinator.reply import Key, Reply, refused, refused_reply
 from remit_service.coordinator.sweeper import Sweeper
 from remit_service.coordinator.waiting import Waiting
-from remit_service.decision.verdict import new_id
 from remit_service.point import RecordingFailed
 from remit_service.writer.command import Accepted, Submission, Verdict
 
@@ -193,12 +193,13 @@ def _subject(evaluations: Sequence[Evaluation]) -> str:
 
 def acquiring(evaluations: Sequence[Evaluation], caller: Caller, **options: Any) -> commands.Acquire:
     """Return the command that asks for leases, with ids of its own; `options` are members of `Acquire`."""
+    name = uuid4().hex
     return commands.Acquire(
-        requests=tuple(each.record() for each in evaluations),
+        requests=tuple(evaluations),
         caller=caller,
         point=caller.name,
-        coordination_id=new_id("coord"),
-        lease_ids=tuple(new_id("lease") for _ in evaluations),
-        waiter_id=new_id("wait"),
+        coordination_id=f"coord_{name}",
+        lease_ids=tuple(f"lease_{name}_{place}" if place else f"lease_{name}" for place in range(len(evaluations))),
+        waiter_id=f"wait_{name}",
         **options,
     )

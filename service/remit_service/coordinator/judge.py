@@ -6,7 +6,7 @@ is kept in a form that holds only what was believed, and is believed as it was k
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
@@ -65,6 +65,8 @@ def _facts(view: View, question: Question, *, policy: Policy, manner: Manner, go
 
 def _evaluation(ask: Ask) -> Evaluation:
     request = ask.request
+    if isinstance(request, Evaluation):
+        return replace(request, context={**request.context, "preempt": True}) if ask.preempt else request
     context = dict(request.get("context") or {})
     if ask.preempt:
         context["preempt"] = True

@@ -40,5 +40,7 @@ HANDLERS: Final[Mapping[str, Callable[[View, Mapping[str, Any], Journal, int, In
 def structure_moved(view: View, key: str, journal: Journal) -> None:
     """Enter leases, waiters and work sets again whose key has another place in the structure now."""
     tables = view.coordination
+    # What is kept of keys is of the structure before, and what comes later in this revision would be entered by it.
+    journal.put(view.__dict__, "grounds", {})
     for index in (tables.leases, tables.waiters, tables.work_sets):
         index.moved(view, key, journal)

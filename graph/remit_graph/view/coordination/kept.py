@@ -33,21 +33,16 @@ class Kept:
         return [(key, self.items[key]) for _, key in sorted(self._slots.items())]
 
     def add(self, key: str, value: Any, journal: Journal) -> Any:
-        """Put an entry as the newest one, and return the entry that was forgotten for it, or None."""
-        known = self._where.get(key)
-        if known is not None:
-            journal.drop(self._slots, known)
+        """Put an entry, and return the one that was forgotten for it, or None; one that is there keeps its age."""
+        if key in self.items:
+            journal.put(self.items, key, value)
+            return None
         place = self._ends["next"]
         journal.put(self._slots, place, key)
         journal.put(self._where, key, place)
         journal.put(self._ends, "next", place + 1)
         journal.put(self.items, key, value)
         return self._forget(journal) if len(self.items) > self.limit else None
-
-    def change(self, key: str, value: Any, journal: Journal) -> None:
-        """Replace an entry that is there, without making it any newer."""
-        if key in self._where:
-            journal.put(self.items, key, value)
 
     def drop(self, key: str, journal: Journal) -> None:
         """Forget one entry."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from remit_graph.model.edge import EdgeType
-from remit_graph.view.ground import MAX_ANCESTORS
+from remit_graph.view.ground import MAX_ANCESTORS, Ground
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -20,7 +20,10 @@ if TYPE_CHECKING:
 
 def above(view: View, key: str) -> tuple[str, ...]:
     """Return the key and everything above it, whatever the windows of PART_OF edges."""
-    # The view's kept grounds are not asked: in the middle of a revision they may be of the structure before it.
+    known = view.grounds.get(key)
+    if isinstance(known, Ground):
+        # A ground is kept only where no window was met on the way up.
+        return known.keys
     found: dict[str, None] = {key: None}
     frontier = [key]
     while frontier and len(found) < MAX_ANCESTORS:

@@ -19,6 +19,7 @@ from remit_graph.view.coordination.due import schedule, unschedule
 
 if TYPE_CHECKING:
     from remit_graph.model.instant import Instant
+    from remit_graph.view.coordination.kept import Kept
     from remit_graph.view.coordination.tables import Coordination
     from remit_graph.view.journal import Journal
     from remit_graph.view.state import View
@@ -58,20 +59,28 @@ def _begin(view: View, tables: Coordination, body: Body, journal: Journal) -> No
     for key, field, part in fence_keys(body):
         fence_key = f"{key}#{field}"
         token = body["fencing_tokens"][fence_key]
-        if token > tables.fence(key, field):
+        # Asked of the members, which are never forgotten while one of them lives: a shared token raises nothing.
+        members = tables.members.get(fence_key)
+        if members is None or token > max(members.values()):
             raise_fence(view, lease_id, (key, field, part), token, journal)
-            journal.put(tables.members, fence_key, {})
-        journal.put(journal.bucket(tables.members, fence_key), lease_id, token)
+            journal.put(tables.members, fence_key, {lease_id: token})
+        else:
+            journal.put(members, lease_id, token)
 
 
 def raise_fence(view: View, lease_id: str, fence: tuple[str, str, Body], token: int, journal: Journal) -> None:
     """Set the last token of a lease's fence key, and the marks by which those above and below it see the raise."""
     tables, (key, field, part) = view.coordination, fence
-    tables.fences.add(key, {**(tables.fences.get(key) or {}), field: token}, journal)
     marks = dict.fromkeys(part["domains"], token)
-    tables.raised.add(key, {**(tables.raised.get(key) or {}), **marks}, journal)
+    _mark(tables.fences, key, {field: token}, journal)
+    _mark(tables.raised, key, marks, journal)
     for each in tables.leases.ancestors(lease_id, key)[1:]:
-        tables.raised_below.add(each, {**(tables.raised_below.get(each) or {}), **marks}, journal)
+        _mark(tables.raised_below, each, marks, journal)
+
+
+def _mark(kept: Kept, key: str, marks: dict[str, int], journal: Journal) -> None:
+    known = kept.get(key)
+    kept.add(key, {**known, **marks} if known else marks, journal)
 
 
 def end_lease(view: View, body: Body, journal: Journal, _revision: int, _at: Instant) -> None:
@@ -105,9 +114,11 @@ def _leave_fence(view: View, fence_key: str, lease_id: str, *, released: bool, j
     members = view.coordination.members.get(fence_key)
     if members is None or lease_id not in members:
         return
-    if released:
-        journal.drop(members, lease_id)
-    if not any(each in view.records[NOUN] for each in members):
+    leases = view.records[NOUN]
+    if any(each in leases for each in members):
+        if released:
+            journal.drop(members, lease_id)
+    else:
         journal.drop(view.coordination.members, fence_key)
 
 

@@ -32,7 +32,7 @@ def put_receipt(view: View, body: Body, journal: Journal, _revision: int, _at: I
     kept = tables.kept_records["receipt"]
     if kept.get(body["id"]) is not None:
         # A later finding on an outcome adds to the receipt, and is no other write.
-        kept.change(body["id"], body, journal)
+        kept.add(body["id"], body, journal)
         return
     kept.add(body["id"], body, journal)
     if body.get("status") != "COMPLETED":
