@@ -67,7 +67,7 @@ class Searcher:
         key = await self._mac_key()
         fingerprint = digest(f"{query.fingerprint} {caller.name}")
         token = unseal(query.token, key, fingerprint) if query.token else None
-        limit = query.limit or (token.limit if token else MAX_LIMIT)
+        limit = _limit(query, token)
         walk = Walk(self._point, query, caller, limit=limit, after=token.after if token else "")
         if query.moment is not None:
             view, catalogue, at = await self._at_moment(query.moment)
@@ -139,6 +139,17 @@ class Searcher:
                 self._key = digest(f"page token {row.hash}").encode()
                 break
         return self._key or b""
+
+
+def _limit(query: Query, token: PageToken | None) -> int:
+    """Return the limit: with a token that of the first page, which a later one may leave out but not change."""
+    if token is None:
+        return query.limit or MAX_LIMIT
+    if query.limit is not None and query.limit != token.limit:
+        raise RequestError(
+            f"the pages of this search have {token.limit} results, at `/page/limit`", pointer="/page/limit"
+        )
+    return token.limit
 
 
 def entity_of(query: Query, candidate: str) -> dict[str, str]:

@@ -40,7 +40,7 @@ class PageToken:
 def seal(token: PageToken, key: bytes) -> str:
     """Return the token's opaque form."""
     payload = json.dumps(asdict(token), sort_keys=True, separators=(",", ":")).encode()
-    return base64.urlsafe_b64encode(_mac(payload, key) + payload).decode().rstrip("=")
+    return _spelled(_mac(payload, key) + payload)
 
 
 def unseal(text: str, key: bytes, fingerprint: str) -> PageToken:
@@ -54,12 +54,17 @@ def unseal(text: str, key: bytes, fingerprint: str) -> PageToken:
     except (binascii.Error, ValueError) as error:
         raise _refused("is not one that this service made") from error
     mac, payload = raw[:_MAC_BYTES], raw[_MAC_BYTES:]
-    if not hmac.compare_digest(mac, _mac(payload, key)):
+    # The last character of base64 has bits that decode to nothing: one spelling of a token, and no other.
+    if _spelled(raw) != text or not hmac.compare_digest(mac, _mac(payload, key)):
         raise _refused("is not one that this service made")
     token = PageToken(**json.loads(payload))
     if token.fingerprint != fingerprint:
         raise _refused("belongs to another search: nothing but the page may change")
     return token
+
+
+def _spelled(raw: bytes) -> str:
+    return base64.urlsafe_b64encode(raw).decode().rstrip("=")
 
 
 def _mac(payload: bytes, key: bytes) -> bytes:

@@ -1,0 +1,55 @@
+"""Searches on a graph without a store: the parts of a search, put together over one view."""
+
+from __future__ import annotations
+
+from functools import partial
+from math import inf
+from typing import TYPE_CHECKING, Any
+
+from remit_service.asking import ask_now
+from remit_service.decision.decide import decide_now, prepare
+from remit_service.point import NO_COORDINATION
+from remit_service.search.catalogue import Catalogue
+from remit_service.search.query import candidate_question, parse_query
+from remit_service.search.walk import Walk
+from tests.support.graphs import CALLER, NOW
+from tests.support.scenario.stage import policy_with
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from remit_graph.view.state import View
+    from remit_service.decision.caller import Caller
+    from remit_service.decision.decision import Decision
+    from remit_service.decision.request import Evaluation
+
+
+class Judge:
+    """Decides single questions with the shipped policy, where nothing is held."""
+
+    def judge_now(self, evaluation: Evaluation, caller: Caller, *, view: View, at: int) -> Decision:
+        """Decide."""
+        policy = policy_with(())
+        prepared = prepare(evaluation, caller, view, at, rules=policy, coordination=NO_COORDINATION)
+        return decide_now(prepared, partial(ask_now, policy), rules=policy)
+
+
+JUDGE: Any = Judge()
+
+
+def searched(view: View, kind: str, body: Mapping[str, Any]) -> list[str]:
+    """Return what a search finds, in order."""
+    walk = Walk(JUDGE, parse_query(kind, body), CALLER, limit=100_000, after="")
+    assert walk.slice(view, NOW, Catalogue(), until=inf, deadline=inf)
+    assert walk.cause is None
+    return [candidate for candidate, _ in walk.found]
+
+
+def decided_one_by_one(view: View, kind: str, body: Mapping[str, Any], everything: Iterable[str]) -> list[str]:
+    """Return those of `everything` whose single evaluation permits to act now."""
+    query = parse_query(kind, body)
+    return [
+        each
+        for each in sorted(everything)
+        if JUDGE.judge_now(candidate_question(query, each), CALLER, view=view, at=NOW).executes
+    ]
