@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import httpx
 
-from remit_service.bootstrap import running_point
+from remit_service.bootstrap import coordinating, running_point
 from remit_service.evidence.decision_log.compose import make_log
 from remit_service.http.app import create_app
 from remit_service.http.server import listen, make_server
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     import uvicorn
 
+    from remit_service.coordinator.coordinator import Coordinator
     from remit_service.evidence.decision_log.ports import DecisionLog
     from remit_service.http.app import Application
     from remit_service.point import DecisionPoint
@@ -40,7 +41,7 @@ class Served:
     Attributes:
         settings: With the port it found.
         keys: API key by name, for each identity `key:<name>` of the world.
-        point, log, app: The parts inside, for tests that look at or break them.
+        point, log, app, coordinator: The parts inside, for tests that look at or break them.
     """
 
     settings: Settings
@@ -48,6 +49,7 @@ class Served:
     point: DecisionPoint = field(init=False)
     log: DecisionLog = field(init=False)
     app: Application = field(init=False)
+    coordinator: Coordinator = field(init=False)
     _loop: asyncio.AbstractEventLoop = field(init=False)
     _server: uvicorn.Server = field(init=False)
     _thread: threading.Thread = field(init=False)
@@ -94,8 +96,13 @@ class Served:
         self.log = make_log(self.settings, metrics)
         await self.log.start()
         try:
-            async with running_point(self.settings, self.log) as self.point:
-                self.app = create_app(self.point, self.settings, self.log, metrics=metrics)
+            async with (
+                running_point(self.settings, self.log) as self.point,
+                coordinating(self.point) as self.coordinator,
+            ):
+                self.app = create_app(
+                    self.point, self.settings, self.log, metrics=metrics, coordinator=self.coordinator
+                )
                 await self._answer(listener, is_up)
                 await self.app.aclose()
         finally:
