@@ -50,3 +50,22 @@ class ViewHistory:
         """Iterate every ended OWNS version."""
         for ended in self._view.history.values():
             yield from (each for each in ended if each.edge is EdgeType.OWNS)
+
+
+class PastEdges:
+    """The same from a copy of the view's table, for planning beside whoever goes on changing the view."""
+
+    def __init__(self, view: View) -> None:
+        """Copy which versions there were; edges themselves never change."""
+        self._ended = dict(view.history)
+        self._current = {edge_id: edge.version for edge_id, edge in view.edges.items()}
+
+    def last_version(self, edge_id: str) -> int:
+        """Return the highest version an edge ever had, 0 for none."""
+        ended = [each.version for each in self._ended.get(edge_id, ())]
+        return max([*ended, self._current.get(edge_id, 0)])
+
+    def past_owns(self) -> Iterator[Edge]:
+        """Iterate every ended OWNS version."""
+        for ended in self._ended.values():
+            yield from (each for each in ended if each.edge is EdgeType.OWNS)

@@ -1,122 +1,159 @@
-"""End authority: edges, delegations, principals, and everything below; what rested on them alone ends with them."""
+"""End authority: edges, delegations, principals, resources, and everything below; what rested on them ends with them.
+
+One revision ends it all. Leases, waiters and capabilities are decided again by whoever submits the command, since every
+command that ends or narrows anything brings that about (`consequences`).
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
 
 from remit_graph.laws.ground import principals_above
 from remit_graph.model.builtin import Governance
 from remit_graph.model.change import Change
 from remit_graph.model.edge import ROOT_GRANTS, Edge, EdgeType
+from remit_graph.model.key import contains, prefixes
 from remit_graph.view.fall import Fall, fall
 from remit_graph.view.grounds import ViewGrounds
+from remit_graph.view.members import reached
 from remit_service.governance.law import Actor, edge_facts, permitted, refused_by_policy
-from remit_service.governance.making import ends_of
+from remit_service.governance.names import unknown_edge, unknown_principal
+from remit_service.governance.versions import ends_of, moved, settled
 from remit_service.writer.command import Accepted, Refused, Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
     from remit_graph.model.instant import Instant
     from remit_graph.view.state import View
     from remit_service.policy import Policy
 
-    Consequences = Callable[[View, Sequence[Edge], Fall, Instant], "Also"]
-
-
-@dataclass(frozen=True, slots=True)
-class Also:
-    """What ends besides edges: leases, waiters, capabilities, approvals; by noun, with the changes that end them."""
-
-    changes: tuple[Change, ...] = ()
-    ended: Mapping[str, list[str]] = field(default_factory=dict)
-
-
-def nothing_else(_view: View, _named: Sequence[Edge], _fallen: Fall, _at: Instant) -> Also:
-    """Return that nothing besides edges rests on what ends."""
-    return Also()
+MAX_LISTED: Final = 10_000
+"""Ids of one noun that an answer lists; what ended is always whole, and `counts` says how much it was."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Target:
-    """What is to be ended: one edge by id, or a principal with all that hangs on it."""
+    """What is to be ended: one of its members is set.
+
+    Attributes:
+        edge_id: One edge, a delegation too.
+        principal, resource: With all that hangs on it.
+        lease_id, capability_id: What was given out; it ends alone.
+    """
 
     edge_id: str | None = None
     principal: str | None = None
+    resource: str | None = None
+    lease_id: str | None = None
+    capability_id: str | None = None
+
+    @property
+    def removes(self) -> bool:
+        """Whether a node ends, with every edge on it: then a later one of the same name inherits nothing."""
+        return self.principal is not None or self.resource is not None
 
 
 def revoke(
-    policy: Policy, view: View, at: Instant, actor: Actor, target: Target, *, consequences: Consequences = nothing_else
+    policy: Policy, view: View, at: Instant, actor: Actor, target: Target, *, found: Fall | None = None
 ) -> Verdict:
-    """Decide a revocation, with its whole subtree in one revision."""
-    named = _named(view, target)
+    """Decide a revocation, with its whole subtree in one revision.
+
+    Args:
+        policy: The policy in force.
+        view: The graph.
+        at: The instant.
+        actor: Who asks.
+        target: What is to be ended.
+        found: What falls, where that was found on this very graph before; else it is looked for here.
+    """
+    named = named_by(view, target)
     if isinstance(named, Refused):
         return named
     decision = permitted(policy, view, at, actor, Governance.REVOKE, revocation=_facts(view, at, actor, target, named))
     if refused := refused_by_policy(decision):
         return refused
-    fallen = fall(view, named, at, policy.scales)
-    also = consequences(view, named, fallen, at)
-    cause = "removed" if target.principal is not None else "revoked"
-    changes = [*ends_of(named, cause), *ends_of(fallen.fallen(named), "revoked"), *_moves(view, fallen)]
+    fallen = fall(view, named, at, policy.scales) if found is None else found
+    below = Fall(ended={each.edge_id: each for each in fallen.fallen(named)}, moved=fallen.moved)
+    changes = [*ends_of(named, "removed" if target.removes else "revoked"), *settled(view, below)]
     if target.principal is not None:
         changes.append(Change("principal.end", {"id": target.principal}))
-    return Accepted(changes=(*changes, *also.changes), result=_result(named, fallen, also, target))
+    if target.resource is not None and target.resource in view.resources:
+        changes.append(Change("resource.end", {"key": target.resource}))
+    return Accepted(changes=tuple(changes), result=_result(named, fallen, target))
 
 
-def _named(view: View, target: Target) -> list[Edge] | Refused:
+def named_by(view: View, target: Target) -> list[Edge] | Refused:
+    """Return the current edges that a target names, by edge id."""
     if target.principal is not None:
-        if target.principal not in view.principals:
-            message = f"`{target.principal}` is no principal of this realm"
-            return Refused(code="unknown_subject", message=message, facts={"id": target.principal})
-        if target.principal in view.realm.root:
-            message = f"`{target.principal}` is a root of this realm; name another root first"
-            return Refused(code="still_referenced", message=message, facts={"id": target.principal})
-        return sorted(
-            (edge for edge in view.edges.values() if target.principal in (edge.from_, edge.to)),
-            key=lambda edge: edge.edge_id,
-        )
+        return _of_principal(view, target.principal)
+    if target.resource is not None:
+        return _of_resource(view, target.resource)
     edge = view.edges.get(target.edge_id or "")
-    if edge is None:
-        ended = view.history.get(target.edge_id or "", ())
-        how = f" any more: it was {ended[-1].ended_by} at revision {ended[-1].revision_to}" if ended else ""
-        return Refused(code="no_authority", message=f"there is no current edge `{target.edge_id}`{how}")
-    return [edge]
+    return unknown_edge(view, target.edge_id or "") if edge is None else [edge]
 
 
-def _moves(view: View, fallen: Fall) -> list[Change]:
-    """End the old and begin the new version of each delegation that stays under another right."""
-    changes: list[Change] = []
-    for edge_id in sorted(fallen.moved):
-        changes += ends_of([view.edges[edge_id]], "amended")
-        changes.append(Change("edge.begin", fallen.moved[edge_id].record()))
-    return changes
+def _of_principal(view: View, principal: str) -> list[Edge] | Refused:
+    if principal not in view.principals:
+        return unknown_principal(principal)
+    if principal in view.realm.root:
+        message = f"`{principal}` is a root of this realm; name another root first"
+        return Refused(code="still_referenced", message=message, facts={"id": principal})
+    found = {
+        edge.edge_id: edge
+        for kind in EdgeType
+        for table in (view.out, view.into)
+        for edge in _at(table, kind, principal)
+    }
+    # Whoever owned something may have issued grants on it; a later owner of this name has not.
+    if any(True for _ in view.outgoing(EdgeType.OWNS, principal)):
+        found |= {edge.edge_id: edge for edge in view.edges.values() if edge.issuer == principal}
+    return [found[each] for each in sorted(found)]
 
 
-def _result(named: Sequence[Edge], fallen: Fall, also: Also, target: Target) -> dict[str, Any]:
+def _at(table: dict[EdgeType, dict[str, dict[str, Edge]]], kind: EdgeType, end: str) -> Iterator[Edge]:
+    return iter(table[kind].get(end, {}).values())
+
+
+def _of_resource(view: View, key: str) -> list[Edge] | Refused:
+    on_it = [edge for kind in EdgeType for table in (view.out, view.into) for edge in _at(table, kind, key)]
+    held = (
+        edge
+        for grants in view.grants.values()
+        for selector, edges in grants.items()
+        if contains(key, selector)
+        for edge in edges.values()
+    )
+    found = {edge.edge_id: edge for edge in (*on_it, *held)}
+    if not found and key not in view.resources:
+        message = f"`{key}` is not declared, and no edge names it"
+        return Refused(code="unknown_resource", message=message, facts={"key": key})
+    return [found[each] for each in sorted(found)]
+
+
+def _result(named: Sequence[Edge], fallen: Fall, target: Target) -> dict[str, Any]:
     delegations = [each for each in sorted(fallen.ended) if fallen.ended[each].edge is EdgeType.DELEGATES]
     grants = [each.edge_id for each in named if each.edge is not EdgeType.DELEGATES]
-    ended: dict[str, Any] = {
-        "edges": grants,
-        "delegations": delegations,
-        "capabilities": [],
-        "leases": [],
-        "waiters": [],
-    }
-    ended |= {noun: sorted(ids) for noun, ids in also.ended.items()}
+    ended: dict[str, list[str]] = {"edges": grants, "delegations": delegations}
     if target.principal is not None:
         ended["principals"] = [target.principal]
-    moved = [{"delegation_id": each, "under": fallen.moved[each].under} for each in sorted(fallen.moved)]
-    return {"ended": ended, "re_anchored": moved, "truncated": False}
+    if target.resource is not None:
+        ended["resources"] = [target.resource]
+    return {
+        "ended": {noun: ids[:MAX_LISTED] for noun, ids in ended.items()},
+        "counts": {noun: len(ids) for noun, ids in ended.items()},
+        "re_anchored": [moved(fallen.moved[each]) for each in sorted(fallen.moved)[:MAX_LISTED]],
+        "truncated": any(len(ids) > MAX_LISTED for ids in (*ended.values(), fallen.moved)),
+    }
 
 
 def _facts(view: View, at: Instant, actor: Actor, target: Target, named: Sequence[Edge]) -> dict[str, Any]:
     graph = ViewGrounds(view=view, at=at)
     mine = graph.acts_as(actor.principal)
-    one = named[0] if target.principal is None else None
-    targets = _targets(named) if one is not None else {str(target.principal)}
+    one = None if target.removes else named[0]
     above = set(principals_above(one, graph)) - {one.to} if one is not None else set()
+    targets = _targets(view, at, one) if one is not None else {str(target.principal)}
     rights = [
         edge
         for holder in sorted(mine)
@@ -126,18 +163,24 @@ def _facts(view: View, at: Instant, actor: Actor, target: Target, named: Sequenc
     return {
         "maker": one is not None and one.issuer in mine,
         "above": bool(above & mine),
-        "keys": _keys(one),
+        "keys": list(_keys(target, one)),
         "edges": [edge_facts(edge, view) for edge in rights],
     }
 
 
-def _targets(named: Sequence[Edge]) -> set[str]:
-    """Return the principals whose authority the named edges are."""
-    return {edge.from_ if edge.edge in ROOT_GRANTS else edge.to for edge in named}
+def _targets(view: View, at: Instant, edge: Edge) -> set[str]:
+    """Return the principals whose authority an edge is: its holder, and all that it acts as or belongs to."""
+    holder = edge.from_ if edge.edge in ROOT_GRANTS else edge.to
+    return {holder, *reached(view, holder, at, writes=True)}
 
 
-def _keys(edge: Edge | None) -> list[str]:
-    if edge is None or edge.edge not in ROOT_GRANTS:
-        return []
-    segments = edge.to.split(":")
-    return [":".join(segments[:end]) for end in range(len(segments), 0, -1)]
+def _keys(target: Target, edge: Edge | None) -> tuple[str, ...]:
+    """Return what a right to revoke that names resources is compared with; nothing where that is not one place."""
+    if target.resource is not None:
+        return prefixes(target.resource)
+    if edge is None:
+        return ()
+    if edge.edge in ROOT_GRANTS:
+        return prefixes(edge.to)
+    groups = edge.scope.resources or ()
+    return prefixes(groups[0][0]) if len(groups) == 1 and len(groups[0]) == 1 else ()

@@ -7,17 +7,17 @@ facts of the command as `governance` in its input.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from remit_graph.model.registry import GRAPH_KEY, KEY_TYPE
 from remit_graph.view.grounds import ViewGrounds
 from remit_service.asking import ask_now
+from remit_service.coordination.facts import coordination_facts
 from remit_service.decision.caller import Caller
 from remit_service.decision.decide import decide_now, prepare
 from remit_service.decision.request import Entity, Evaluation
-from remit_service.point import NO_COORDINATION
 from remit_service.writer.command import Refused
 
 if TYPE_CHECKING:
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from remit_graph.model.instant import Instant
     from remit_graph.view.state import View
     from remit_service.decision.decision import Decision
+    from remit_service.decision.resolve import Question
     from remit_service.policy import Policy
 
 MAX_REASONS: Final = 64
@@ -37,9 +38,17 @@ MAX_REASONS: Final = 64
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Actor:
-    """The principal in whose name a command is given, already proven by whoever takes commands."""
+    """The principal in whose name a command is given, already proven by whoever takes commands.
+
+    Attributes:
+        principal: Its id.
+        approval_id: An approval of the command, where policy data asks for one.
+        decisions: What the policy was asked in its name and answered, for the record; emptied when it is asked again.
+    """
 
     principal: str
+    approval_id: str | None = None
+    decisions: list[tuple[Evaluation, Decision]] = field(default_factory=list, compare=False, repr=False)
 
     def speaks_for(self, principal: str, view: View, at: Instant) -> bool:
         """Whether it is the principal, or acts as it (never over MEMBER_OF)."""
@@ -55,13 +64,15 @@ def permitted(
 ) -> Decision:
     """Return the policy's decision on a command; `facts` are its law's, such as `delegation` or `revocation`."""
     kind, _, name = actor.principal.partition(":")
-    version = str(view.revision)
+    # The version of the graph is its revision, and the append compares it.
+    context: dict[str, Any] = {"expected_version": str(view.revision), "resource_version": str(view.revision)}
+    if actor.approval_id is not None:
+        context["approval_id"] = actor.approval_id
     evaluation = Evaluation(
         subject=Entity(type=kind, id=name),
         action=action.value,
         resource=Entity(type=KEY_TYPE, id=GRAPH_KEY),
-        # The version of the graph is its revision, and the append compares it.
-        context={"expected_version": version, "resource_version": version},
+        context=context,
     )
     governance = {
         "command": action.value,
@@ -71,10 +82,15 @@ def permitted(
         "transfer": None,
         **facts,
     }
+
+    def collect(state: View, question: Question) -> Mapping[str, Any]:
+        return {**coordination_facts(state, question, policy.tables), "governance": governance}
+
     caller = Caller(point=None, identity=actor.principal, trusts_all=True)
-    coordination = {**NO_COORDINATION, "governance": governance}
-    prepared = prepare(evaluation, caller, view, at, rules=policy, coordination=coordination)
-    return decide_now(prepared, partial(ask_now, policy), rules=policy)
+    prepared = prepare(evaluation, caller, view, at, rules=policy, coordination=collect)
+    decision = decide_now(prepared, partial(ask_now, policy), rules=policy)
+    actor.decisions.append((evaluation, decision))
+    return decision
 
 
 def refused_by_policy(decision: Decision, broken: Sequence[Refusal] = ()) -> Refused | None:

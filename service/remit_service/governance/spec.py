@@ -1,24 +1,34 @@
-"""What a governance command asks for, read strictly from its body; the forms of http-api.md."""
+"""What a governance command asks for, read strictly from its body; the forms of http-api.md.
+
+A member that is not known is refused and not ignored: a misspelt `valid_until` would be authority without end. A member
+whose value is null counts as absent; in an amendment it opens the bound it names.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from remit_graph.model.edge import Edge, EdgeType, check_ends, parse_edge
+from remit_graph.errors import ModelError
+from remit_graph.model.edge import MEMBERSHIPS, Edge, EdgeType, check_ends, parse_edge
 from remit_graph.model.instant import parse_instant
 from remit_graph.model.key import check_name
+from remit_graph.model.scope import check_scope
+from remit_graph.world.names import edge_id_of
 from remit_service.decision.request import RequestError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from remit_graph.view.state import View
+COMMON: Final = frozenset({"reason", "dry_run", "impact", "actor", "approval_id"})
+"""Members that every command may have; they are read by whoever takes it."""
 
-_COMMON: Final = frozenset({"reason", "dry_run", "actor", "valid_from", "valid_until", "scope", "max_depth"})
-_GRANT: Final = _COMMON | {"edge_id", "edge", "from", "to", "issuer", "fields", "conditions", "count", "domains"}
-_DELEGATION: Final = _COMMON | {"delegation_id", "delegator", "delegate", "under"}
-_AMENDMENT: Final = _COMMON | {"version"}
+_EDGE: Final = COMMON | {"valid_from", "valid_until", "scope", "max_depth"}
+_GRANT: Final = _EDGE | {"edge_id", "edge", "from", "to", "issuer", "fields", "conditions", "count", "domains"}
+_DELEGATION: Final = _EDGE | {"delegation_id", "delegator", "delegate", "under"}
+_MEMBERSHIP: Final = COMMON | {"edge_id", "edge", "from", "to", "valid_from", "valid_until"}
+_AMENDMENT: Final = _EDGE | {"fields", "conditions", "under"}
+_GROUPS: Final = frozenset({"team", "organization"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,12 +38,10 @@ class EdgeSpec:
     Attributes:
         edge: As it would be stored, `version`, `epoch` and stamps still open.
         under: Edge id of the right it should rest on, or None for any.
-        reason: Free text for the ledger.
     """
 
     edge: Edge
     under: str | None = None
-    reason: str | None = None
 
 
 def delegation_spec(body: Mapping[str, Any]) -> EdgeSpec:
@@ -42,19 +50,19 @@ def delegation_spec(body: Mapping[str, Any]) -> EdgeSpec:
     Raises:
         RequestError, ModelError: a member is missing, unknown or malformed.
     """
-    _refuse_unknown(body, _DELEGATION)
-    delegator, delegate = _text(body, "delegator"), _text(body, "delegate")
+    refuse_unknown(body, _DELEGATION)
+    delegator, delegate = text(body, "delegator"), text(body, "delegate")
     record = {
         **_window(body),
-        "edge_id": check_name(_text(body, "delegation_id")),
+        "edge_id": check_name(text(body, "delegation_id")),
         "edge": EdgeType.DELEGATES.value,
         "from": delegator,
         "to": delegate,
         "issuer": delegator,
-        "scope": body.get("scope"),
-        "max_depth": body.get("max_depth"),
+        "scope": _scope(body),
+        "max_depth": _depth(body),
     }
-    return EdgeSpec(edge=_checked(record), under=body.get("under"), reason=_optional(body, "reason"))
+    return EdgeSpec(edge=_checked(record), under=optional(body, "under"))
 
 
 def grant_spec(body: Mapping[str, Any], *, issuer: str) -> EdgeSpec:
@@ -63,25 +71,45 @@ def grant_spec(body: Mapping[str, Any], *, issuer: str) -> EdgeSpec:
     Raises:
         RequestError, ModelError: a member is missing, unknown or malformed, or the edge joins what it may not.
     """
-    _refuse_unknown(body, _GRANT)
-    scope = dict(body.get("scope") or {})
-    for name in ("fields", "conditions"):
-        if name in body:
-            scope[name] = body[name]
-    kind = _text(body, "edge")
+    refuse_unknown(body, _GRANT)
+    kind = text(body, "edge")
     if kind == EdgeType.DELEGATES.value:
-        raise RequestError("a delegation is made at /v1/delegations, at `/edge`", pointer="/edge")
+        raise RequestError("a delegation is made at /v1/delegations", pointer="/edge")
     record = {
         **_window(body),
-        "edge_id": check_name(_text(body, "edge_id")),
+        "edge_id": check_name(text(body, "edge_id")),
         "edge": kind,
-        "from": _text(body, "from"),
-        "to": _text(body, "to"),
-        "issuer": _optional(body, "issuer") or issuer,
-        "scope": scope,
-        **{name: body[name] for name in ("max_depth", "count", "domains") if name in body},
+        "from": text(body, "from"),
+        "to": text(body, "to"),
+        "issuer": optional(body, "issuer") or issuer,
+        "scope": _scope(body),
+        "max_depth": _depth(body),
+        **{name: body[name] for name in ("count", "domains") if name in body},
     }
-    return EdgeSpec(edge=_checked(record), reason=_optional(body, "reason"))
+    return EdgeSpec(edge=_checked(record))
+
+
+def membership_spec(body: Mapping[str, Any], *, issuer: str) -> EdgeSpec:
+    """Read `POST /v1/memberships`: who acts as a role, or belongs to a team; id and kind follow from the two ends.
+
+    Raises:
+        RequestError, ModelError: a member is missing, unknown or malformed, or the edge joins what it may not.
+    """
+    refuse_unknown(body, _MEMBERSHIP)
+    member, of = text(body, "from"), text(body, "to")
+    usual = EdgeType.MEMBER_OF if of.partition(":")[0] in _GROUPS else EdgeType.ACTS_AS
+    kind = optional(body, "edge") or usual.value
+    if kind not in MEMBERSHIPS:
+        raise RequestError(f"`edge` is one of {', '.join(sorted(MEMBERSHIPS))}", pointer="/edge")
+    record = {
+        **_window(body),
+        "edge_id": check_name(optional(body, "edge_id") or edge_id_of(EdgeType(kind), member, of)),
+        "edge": kind,
+        "from": member,
+        "to": of,
+        "issuer": issuer,
+    }
+    return EdgeSpec(edge=_checked(record))
 
 
 def amended(current: Edge, body: Mapping[str, Any]) -> EdgeSpec:
@@ -90,48 +118,104 @@ def amended(current: Edge, body: Mapping[str, Any]) -> EdgeSpec:
     Raises:
         RequestError, ModelError: a member is unknown or malformed.
     """
-    _refuse_unknown(body, _AMENDMENT)
+    refuse_unknown(body, _AMENDMENT)
     record = current.record()
-    if "scope" in body:
-        record["scope"] = body["scope"]
+    if body.keys() & {"scope", "fields", "conditions"}:
+        # Fields and conditions may stand beside a scope, as in a grant; alone they replace theirs and leave the rest.
+        base = body.get("scope") if "scope" in body else current.scope.record()
+        record["scope"] = _scope({**body, "scope": base})
     record.update(_window(body))
     if "max_depth" in body:
-        record["max_depth"] = body["max_depth"]
-    return EdgeSpec(edge=_checked(record), reason=_optional(body, "reason"))
+        record["max_depth"] = _depth(body)
+    return EdgeSpec(edge=_checked(record), under=optional(body, "under"))
 
 
-def next_version(view: View, edge_id: str) -> int:
-    """Return the version that an edge of this id gets when it is made now."""
-    ended = view.history.get(edge_id, ())
-    current = view.edges.get(edge_id)
-    return 1 + max([each.version for each in ended] + ([current.version] if current else []), default=0)
+def text(body: Mapping[str, Any], name: str) -> str:
+    """Return a member that is a text and must be there.
+
+    Raises:
+        RequestError: it is missing, or no text.
+    """
+    value = body.get(name)
+    if not isinstance(value, str) or not value:
+        raise RequestError(f"`{name}` is a text and required", pointer=f"/{name}")
+    return value
+
+
+def optional(body: Mapping[str, Any], name: str) -> str | None:
+    """Return a member that is a text, or None where it is absent.
+
+    Raises:
+        RequestError: it is there and no text.
+    """
+    return None if body.get(name) is None else text(body, name)
+
+
+def flag(body: Mapping[str, Any], name: str) -> bool:
+    """Return a member that is true or false, false where it is absent.
+
+    Raises:
+        RequestError: it is something else.
+    """
+    value = body.get(name)
+    if value is None:
+        return False
+    if type(value) is not bool:
+        raise RequestError(f"`{name}` is true or false", pointer=f"/{name}")
+    return value
+
+
+def instant(body: Mapping[str, Any], name: str) -> int | None:
+    """Return a member that is a time, or None where it is absent.
+
+    Raises:
+        RequestError: it is no RFC 3339 time with offset.
+    """
+    value = body.get(name)
+    if value is None:
+        return None
+    try:
+        return parse_instant(value)
+    except ModelError as error:
+        raise RequestError(error.message, pointer=f"/{name}") from error
+
+
+def refuse_unknown(body: Mapping[str, Any], known: frozenset[str]) -> None:
+    """Refuse members that a command does not have.
+
+    Raises:
+        RequestError: naming the first, and those there are.
+    """
+    for name in body:
+        if name not in known:
+            raise RequestError(f"there is no member `{name}`; known are {', '.join(sorted(known))}", pointer=f"/{name}")
+
+
+def _scope(body: Mapping[str, Any]) -> dict[str, Any]:
+    scope = body.get("scope")
+    if scope is not None and not isinstance(scope, dict):
+        raise RequestError("`scope` is an object", pointer="/scope")
+    found = dict(scope or {})
+    found.update({name: body[name] for name in ("fields", "conditions") if body.get(name) is not None})
+    return found
+
+
+def _depth(body: Mapping[str, Any]) -> int | None:
+    value = body.get("max_depth")
+    if value is not None and (type(value) is not int or value < 0):
+        raise RequestError("`max_depth` is a whole number from 0 on", pointer="/max_depth")
+    return value
 
 
 def _checked(record: Mapping[str, Any]) -> Edge:
     edge = parse_edge({name: value for name, value in record.items() if value is not None})
     check_ends(edge)
+    check_scope(edge.scope)
+    begins, ends = edge.valid_from, edge.valid_until
+    if begins is not None and ends is not None and begins >= ends:
+        raise RequestError("`valid_until` lies after `valid_from`", pointer="/valid_until")
     return edge
 
 
-def _window(body: Mapping[str, Any]) -> dict[str, Any]:
-    bounds = {name: body[name] for name in ("valid_from", "valid_until") if name in body}
-    return {name: None if value is None else parse_instant(value) for name, value in bounds.items()}
-
-
-def _text(body: Mapping[str, Any], name: str) -> str:
-    value = body.get(name)
-    if not isinstance(value, str) or not value:
-        raise RequestError(f"`{name}` is a text and required at `/{name}`", pointer=f"/{name}")
-    return value
-
-
-def _optional(body: Mapping[str, Any], name: str) -> str | None:
-    return None if body.get(name) is None else _text(body, name)
-
-
-def _refuse_unknown(body: Mapping[str, Any], known: frozenset[str]) -> None:
-    for name in body:
-        if name not in known:
-            raise RequestError(
-                f"there is no member `{name}`; known are {', '.join(sorted(known))}, at `/{name}`", pointer=f"/{name}"
-            )
+def _window(body: Mapping[str, Any]) -> dict[str, int | None]:
+    return {name: instant(body, name) for name in ("valid_from", "valid_until") if name in body}

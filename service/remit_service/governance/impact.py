@@ -1,0 +1,146 @@
+"""What a command would mean for what was decided lately: which decisions rested on it, and which would change.
+
+Both are read from the newest records of this process. A record whose question was masked cannot be asked again; it is
+counted and never guessed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any, Final
+
+from remit_graph.errors import ModelError
+from remit_service.decision.caller import Caller
+from remit_service.decision.request import parse_evaluation
+from remit_service.governance.trying import tried
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from remit_graph.model.change import Change
+    from remit_service.decision.decision import Decision
+    from remit_service.decision.request import Evaluation
+    from remit_service.evidence.decision_log.ports import DecisionLog
+    from remit_service.point import DecisionPoint
+
+MAX_RECENT: Final = 1_000
+"""Records that are looked at; as many as a process keeps at hand."""
+
+MAX_SHOWN: Final = 100
+SLICE: Final = 8
+"""Decisions made again between two looks at other work, each about half a millisecond twice."""
+
+_DECISIONS: Final = frozenset({"decision", None})
+
+
+class Impact:
+    """Looks at recorded decisions."""
+
+    def __init__(self, point: DecisionPoint, log: DecisionLog | None) -> None:
+        """Read from `log`; where there is none, nothing is known of what was decided."""
+        self._point = point
+        self._log = log
+
+    def _recent(self) -> list[Mapping[str, Any]]:
+        records = self._log.recent(MAX_RECENT) if self._log is not None else ()
+        return [each for each in records if each.get("kind") in _DECISIONS]
+
+    def rested_on(self, changes: Iterable[Change]) -> list[dict[str, Any]]:
+        """Return the newest decisions whose proof holds an edge that `changes` end, newest first."""
+        ended = {
+            f"{edge_id}@{version}"
+            for each in changes
+            if each.kind == "edges.end"
+            for edge_id, version in each.body["edges"]
+        }
+        gone = {each.body["id"] for each in changes if each.kind == "principal.end"}
+        found = [
+            {
+                "decision_id": each["decision_id"],
+                "timestamp": each["timestamp"],
+                **_question(each),
+                "rested_on": sorted(ended & set(each.get("determining") or ())),
+            }
+            for each in self._recent()
+            if not ended.isdisjoint(each.get("determining") or ()) or _subject(each) in gone
+        ]
+        return found[:MAX_SHOWN]
+
+    async def of(self, changes: Sequence[Change]) -> dict[str, Any]:
+        """Decide recorded questions again, as the graph is and as it would be, and return the verdicts that differ."""
+        questions, skipped = self._questions()
+        changed: list[dict[str, Any]] = []
+        for start in range(0, len(questions), SLICE):
+            part = questions[start : start + SLICE]
+            before = [self._judge(evaluation, caller) for _, evaluation, caller in part]
+            view, at = self._point.view, self._point.now()
+            with tried(view, changes, at):
+                after = [self._judge(evaluation, caller) for _, evaluation, caller in part]
+            changed += [
+                _change(record, old, new)
+                for (record, _, _), old, new in zip(part, before, after, strict=True)
+                if _verdict(old) != _verdict(new)
+            ]
+            await asyncio.sleep(0)
+        return {
+            "decisions": len(questions),
+            "skipped": skipped,
+            "would_change": changed[:MAX_SHOWN],
+            "changed": len(changed),
+        }
+
+    def _questions(self) -> tuple[list[tuple[Mapping[str, Any], Evaluation, Caller]], int]:
+        found: list[tuple[Mapping[str, Any], Evaluation, Caller]] = []
+        seen: set[str] = set()
+        skipped = 0
+        for record in self._recent():
+            caller = self._caller(record)
+            if record.get("masked") or caller is None:
+                skipped += 1
+                continue
+            try:
+                evaluation = parse_evaluation({name: record[name] for name in _MEMBERS if name in record})
+            except (ModelError, KeyError):
+                skipped += 1
+                continue
+            key = repr((evaluation.record(), caller.name))
+            if key not in seen:
+                seen.add(key)
+                found.append((record, evaluation, caller))
+        return found, skipped
+
+    def _caller(self, record: Mapping[str, Any]) -> Caller | None:
+        """Return the enforcement point that asked, or somebody trusted where nobody stood between."""
+        said = record.get("caller") or {}
+        point = self._point.view.points.get(str(said.get("point")))
+        if point is not None:
+            return Caller(point=point, identity=said.get("identity"), subject_identity=said.get("subject_identity"))
+        return Caller(point=None, trusts_all=True) if said.get("point") in ("anonymous", "cli") else None
+
+    def _judge(self, evaluation: Evaluation, caller: Caller) -> Decision:
+        return self._point.judge_now(evaluation, caller, view=self._point.view, at=self._point.now())
+
+
+_MEMBERS: Final = ("subject", "action", "resource", "context")
+
+
+def _verdict(decision: Decision) -> tuple[str, str]:
+    return decision.effect, decision.outcome
+
+
+def _question(record: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: record[name] for name in ("subject", "action", "resource") if name in record}
+
+
+def _subject(record: Mapping[str, Any]) -> str:
+    subject = record.get("subject") or {}
+    return f"{subject.get('type')}:{subject.get('id')}"
+
+
+def _change(record: Mapping[str, Any], before: Decision, after: Decision) -> dict[str, Any]:
+    return {
+        "decision_id": record["decision_id"],
+        **_question(record),
+        "before": {"effect": before.effect, "outcome": before.outcome},
+        "after": {"effect": after.effect, "outcome": after.outcome, "reasons": list(after.codes)},
+    }

@@ -1,0 +1,27 @@
+"""Try changes on the view without appending them: apply, look, take back, all before anybody else can look."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from remit_graph.view.apply import apply_changes
+from remit_graph.view.journal import Journal
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from remit_graph.model.change import Change
+    from remit_graph.model.instant import Instant
+    from remit_graph.view.state import View
+
+
+@contextmanager
+def tried(view: View, changes: Sequence[Change], at: Instant) -> Iterator[View]:
+    """Yield the view as it would be with `changes`; whoever uses it must not await."""
+    journal = Journal()
+    try:
+        apply_changes(view, changes, journal, revision=view.revision + 1, at=at)
+        yield view
+    finally:
+        journal.undo()
