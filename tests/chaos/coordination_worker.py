@@ -1,0 +1,61 @@
+"""A worker as a process of its own: begins an operation, then writes when it is told to.
+
+    python -m tests.chaos.coordination_worker URL PAGE < orders
+
+Orders and answers are lines of JSON. The page is a file with the content and the highest token it has seen: the guard,
+under a lock, takes a write only with a token that is not lower.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+
+def begun(client: httpx.Client, body: dict[str, Any]) -> dict[str, Any]:
+    """Begin an operation, waiting in the queue if that was asked for."""
+    reply = client.post("/v1/operations", json=body)
+    if reply.status_code == httpx.codes.ACCEPTED:
+        reply = client.get(reply.json()["poll"])
+    return {**reply.json(), "status": reply.status_code}
+
+
+def guarded(page: Path, token: int) -> tuple[str, int]:
+    """Write with a token; returns what the guard says, and the token of what is on the page."""
+    with page.open("a+") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        file.seek(0)
+        seen = int(file.read() or 0)
+        if token < seen:
+            return "refused", seen
+        file.seek(0)
+        file.truncate()
+        file.write(str(token))
+        return "accepted", token
+
+
+def write(client: httpx.Client, page: Path, operation: dict[str, Any]) -> dict[str, Any]:
+    """Read, write and record; each in its turn, whatever the one before came to."""
+    path, token = f"/v1/operations/{operation['coordination_id']}", operation["lease_epoch"]
+    client.post(f"{path}/precondition", json={"current_version": "rev_1"})
+    guard, on_page = guarded(page, token)
+    reply = client.post(f"{path}/executed", json={"lease_epoch": token, "result": "applied"})
+    return {"guard": guard, "recorded": reply.status_code, "code": reply.json().get("code"), "page": on_page}
+
+
+def main() -> None:
+    """Begin with the first order; write at each further one."""
+    with httpx.Client(base_url=sys.argv[1], timeout=30) as client:
+        operation = begun(client, json.loads(sys.stdin.readline()))
+        print(json.dumps(operation), flush=True)  # noqa: T201 - answers go over standard output
+        for _ in sys.stdin:
+            print(json.dumps(write(client, Path(sys.argv[2]), operation)), flush=True)  # noqa: T201 - the same
+
+
+if __name__ == "__main__":
+    main()

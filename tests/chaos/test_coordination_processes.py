@@ -1,0 +1,204 @@
+"""Coordination between real processes: holders that are stopped, writers that race, a decision point that is killed.
+
+One decision point serves a store; its clients are processes of their own, each doing what a worker would do: begin,
+write to a file with its token, say so. The file's guard refuses a token lower than the highest it has seen.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from signal import SIGCONT, SIGSTOP
+from typing import TYPE_CHECKING, Any
+
+import httpx
+import pytest
+
+from tests.support.process import Process, free_port, wait_until
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+ROOT = Path(__file__).parents[2]
+SEO = ROOT / "fixtures" / "worlds" / "seo.yaml"
+
+pytestmark = [pytest.mark.chaos]
+
+
+class DecisionPoint:
+    """`remit serve` on a store of its own, which outlives it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.port = free_port()
+        self.url = f"http://127.0.0.1:{self.port}"
+        command = [
+            sys.executable, "-m", "remit_service", "--store", f"sqlite:///{folder / 'remit.db'}", "serve",
+            "--listen", f"127.0.0.1:{self.port}", "--world", str(SEO), "--anonymous-loopback",
+        ]  # fmt: skip
+        self.process = Process(command, folder / "service", {"REMIT_DECISION_LOG": "none"})
+
+    def start(self) -> None:
+        """Start, and return when it is ready."""
+        self.process.start(self._is_ready)
+
+    def _is_ready(self) -> bool:
+        try:
+            return httpx.get(f"{self.url}/health/ready", timeout=5).is_success
+        except httpx.TransportError:
+            return False
+
+
+@pytest.fixture(scope="module")
+def point(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DecisionPoint]:
+    """A decision point as its own process."""
+    served = DecisionPoint(tmp_path_factory.mktemp("point"))
+    served.start()
+    yield served
+    served.process.stop()
+
+
+class Worker:
+    """One client process: `begin` prints what it got; told `write`, it tries to, and prints what came of it."""
+
+    def __init__(self, point: DecisionPoint, page: Path, body: dict[str, Any]) -> None:
+        self._child = subprocess.Popen(
+            [sys.executable, "-m", "tests.chaos.coordination_worker", point.url, str(page)],
+            cwd=ROOT,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        self.tell(body)
+
+    def tell(self, order: dict[str, Any]) -> None:
+        """Give an order without waiting for what comes of it."""
+        assert self._child.stdin is not None
+        self._child.stdin.write(json.dumps(order) + "\n")
+        self._child.stdin.flush()
+
+    def hear(self) -> dict[str, Any]:
+        """Return the next answer."""
+        assert self._child.stdout is not None
+        answer: dict[str, Any] = json.loads(self._child.stdout.readline())
+        return answer
+
+    def signal(self, number: int) -> None:
+        """Stop the process, or let it go on."""
+        self._child.send_signal(number)
+
+    def close(self) -> None:
+        """End the process."""
+        self._child.kill()
+        self._child.communicate()
+
+
+@pytest.fixture
+def hire(point: DecisionPoint, tmp_path: Path) -> Iterator[Any]:
+    """A starter of workers on one page; all of them are ended with the test."""
+    workers: list[Worker] = []
+
+    def one(body: dict[str, Any]) -> Worker:
+        workers.append(Worker(point, tmp_path / "page.json", body))
+        return workers[-1]
+
+    yield one
+    for each in workers:
+        each.close()
+
+
+def begin(subject: str, action: str, key: str, **more: Any) -> dict[str, Any]:
+    """Return the order to begin an operation."""
+    kind, _, name = subject.partition(":")
+    return {
+        "subject": {"type": kind, "id": name},
+        "action": {"name": action},
+        "resource": {"type": "key", "id": key},
+        "context": {"risk": "LOW", "expected_version": "rev_1"},
+        **more,
+    }
+
+
+WRITE = {"order": "write"}
+
+
+@pytest.mark.feature("S59", "S110")
+def test_two_publishers_start_the_same_job(hire: Any) -> None:
+    """Of two processes that start at once exactly one holds the job, and the other is told that it follows."""
+    runners = [hire(begin(f"instance:runner-{name}", "RUN_JOB", "job:daily-seo-publish")) for name in "ab"]
+
+    answers = [each.hear() for each in runners]
+
+    assert sorted(each["status"] for each in answers) == [201, 409]
+    assert next(each["code"] for each in answers if each["status"] == 409) == "follower"
+
+
+@pytest.mark.feature("S64", "S65", "S111")
+def test_a_stopped_holder_is_refused_by_decision_point_and_guard(hire: Any, point: DecisionPoint) -> None:
+    """Stopped past its TTL, the old holder resumes after the new one wrote, and nothing of it reaches the page."""
+    old = hire(begin("instance:seo-agent-7", "UPDATE_CANONICAL", "wp:post:1026", ttl_seconds=1))
+    first = old.hear()
+    old.signal(SIGSTOP)
+    old.tell(WRITE)
+    new = hire(begin("instance:seo-agent-8", "UPDATE_CANONICAL", "wp:post:1026", wait_seconds=20))
+    second = new.hear()
+    new.tell(WRITE)
+    written = new.hear()
+    old.signal(SIGCONT)
+    late = old.hear()
+    receipt = httpx.get(f"{point.url}/v1/receipts/{first['coordination_id']}").json()
+
+    assert second["lease_epoch"] > first["lease_epoch"]
+    assert written == {"guard": "accepted", "recorded": 200, "code": None, "page": second["lease_epoch"]}
+    assert late == {"guard": "refused", "recorded": 410, "code": "lease_expired", "page": second["lease_epoch"]}
+    assert receipt["status"] == "EXPIRED"
+
+
+@pytest.mark.feature("S113")
+def test_ownership_moves_while_somebody_writes(hire: Any, point: DecisionPoint) -> None:
+    """Until the deadline the running write keeps its lease; the move ends it, and the old owner's agent is refused."""
+    worker = hire(begin("instance:seo-agent-7", "UPDATE_CANONICAL", "wp:post:2001"))
+    worker.hear()
+    actor = {"actor": "controller:seo-control-plane"}
+    proposal = {
+        **actor,
+        "from": "controller:seo-control-plane",
+        "to": "controller:content-control-plane",
+        "resource": "wp:post:2001",
+        "fields": ["canonical"],
+        "reason": "chaos",
+        "freeze_deadline_seconds": 1,
+    }
+    with httpx.Client(base_url=point.url, timeout=20) as client:
+        path = f"/v1/transfers/{client.post('/v1/transfers', json=proposal).json()['transfer_id']}"
+        for step in ("validate", "freeze"):
+            client.post(f"{path}/{step}", json=actor)
+        early = client.post(f"{path}/transfer", json=actor)
+        fresh = client.post("/v1/operations", json=begin("instance:seo-agent-8", "UPDATE_CANONICAL", "wp:post:2001"))
+        wait_until(lambda: client.post(f"{path}/transfer", json=actor).is_success)
+    worker.tell(WRITE)
+    late = worker.hear()
+
+    assert (early.status_code, early.json()["code"]) == (409, "resource_busy")
+    assert fresh.json()["code"] == "owner_frozen"
+    assert (late["recorded"], late["code"]) == (410, "lease_revoked")
+
+
+@pytest.mark.feature("S62")
+def test_leases_survive_the_end_of_their_decision_point(point: DecisionPoint) -> None:
+    """Killed and started again, the decision point knows holder and token; the holder renews, another is told busy."""
+    with httpx.Client(base_url=point.url, timeout=20) as client:
+        body = begin("instance:seo-agent-7", "UPDATE_CANONICAL", "wp:post:1028")
+        lease = client.post("/v1/leases", json=body, headers={"Idempotency-Key": "once"}).json()["lease"]
+    point.process.kill()
+    point.start()
+    with httpx.Client(base_url=point.url, timeout=20) as client:
+        again = client.post("/v1/leases", json=body, headers={"Idempotency-Key": "once"})
+        busy = client.post("/v1/leases", json={**body, "subject": {"type": "instance", "id": "seo-agent-8"}})
+        path = f"/v1/leases/{lease['lease_id']}"
+        renewed = client.put(path, json={"lease_epoch": lease["lease_epoch"]}, headers={"If-Match": '"1"'})
+
+    assert again.json()["lease"]["lease_id"] == lease["lease_id"]
+    assert (busy.status_code, busy.json()["code"]) == (409, "resource_busy")
+    assert (renewed.status_code, renewed.json()["lease_epoch"]) == (200, lease["lease_epoch"])
