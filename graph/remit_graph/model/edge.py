@@ -235,6 +235,16 @@ def check_ends(edge: Edge) -> None:
         parse_selector(selector)
 
 
+def joins_allowed_kinds(edge: Edge) -> bool:
+    """Whether both ends are of kinds that the model allows; keys and selectors are not looked at here."""
+    froms, tos = ENDS[edge.edge]
+    return _is_of(edge.from_, froms) and _is_of(edge.to, tos)
+
+
+def _is_of(end: str, kinds: frozenset[str]) -> bool:
+    return "resource" in kinds or end.partition(":")[0] in kinds
+
+
 def _check_end(edge: Edge, side: str, value: str, kinds: frozenset[str]) -> None:
     if "resource" in kinds:
         (parse_selector if edge.edge in TO_SELECTOR and side == "to" else parse_key)(value)

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from remit_graph.errors import SchemaTooNew
 from remit_graph.model.change import SCHEMA, Change, Entry
-from remit_graph.model.edge import MEMBERSHIPS, ROOT_GRANTS, Edge, EdgeType, parse_edge
+from remit_graph.model.edge import MEMBERSHIPS, ROOT_GRANTS, Edge, EdgeType, joins_allowed_kinds, parse_edge
 from remit_graph.model.instant import Instant
 from remit_graph.model.principal import parse_principal
 from remit_graph.model.realm import parse_enforcement_point, parse_realm
@@ -170,8 +170,10 @@ def _end_edges(view: View, body: Body, journal: Journal, revision: int, at: Inst
 
 
 def link_edge(view: View, edge: Edge, journal: Journal) -> None:
-    """Enter a current edge into every table that finds it."""
+    """Enter a current edge into every table that finds it; one of a forbidden shape is kept, and found by none."""
     journal.put(view.edges, edge.edge_id, edge)
+    if not joins_allowed_kinds(edge):
+        return
     journal.put(journal.bucket(view.out[edge.edge], edge.from_), edge.edge_id, edge)
     if edge.edge in ROOT_GRANTS:
         journal.put(journal.bucket(journal.bucket(view.grants, edge.from_), edge.to), edge.edge_id, edge)
@@ -189,6 +191,8 @@ def link_edge(view: View, edge: Edge, journal: Journal) -> None:
 def unlink_edge(view: View, edge: Edge, journal: Journal) -> None:
     """Take a current edge out of every table that found it."""
     journal.drop(view.edges, edge.edge_id)
+    if not joins_allowed_kinds(edge):
+        return
     _drop_from(view.out[edge.edge], edge.from_, edge.edge_id, journal)
     if edge.edge in ROOT_GRANTS:
         _drop_from(view.grants[edge.from_], edge.to, edge.edge_id, journal)
@@ -222,6 +226,8 @@ def _drop_from(table: dict[str, Any], key: str, item: str, journal: Journal) -> 
 def remember(view: View, edge: Edge, journal: Journal) -> None:
     """Keep an ended version where near misses and history find it."""
     journal.put(view.history, edge.edge_id, (*view.history.get(edge.edge_id, ()), edge))
+    if not joins_allowed_kinds(edge):
+        return
     if edge.edge in ROOT_GRANTS:
         selectors = journal.bucket(view.was_grants, edge.from_)
         journal.put(journal.bucket(selectors, edge.to), edge.position, edge)
