@@ -51,6 +51,10 @@ class Rules(Protocol):
     def scales(self) -> Scales:
         """Ordered scales."""
 
+    @property
+    def data(self) -> Mapping[str, Any]:
+        """The data tree, for the numbers that sentences name."""
+
 
 class Fault(Exception):
     """The engine gave no answer that may be used."""
@@ -130,6 +134,7 @@ def interpret(prepared: Prepared, answer: Answer, *, rules: Rules, engine_us: in
         result=answer.document,
         view=prepared.view,
         scales=rules.scales,
+        config=rules.data["remit"]["config"],
     )
     timings = {"facts": prepared.facts_us, "engine": engine_us}
     decision = conclude(case, answer, table=rules.reasons, timings_us=timings)

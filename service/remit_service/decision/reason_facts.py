@@ -32,6 +32,7 @@ class Case:
         result: The policy's document: conflicts, site denials, policy errors, approvals.
         view: The graph.
         scales: Ordered scales.
+        config: The policy's configuration data.
     """
 
     question: Question
@@ -39,6 +40,7 @@ class Case:
     result: Result
     view: View
     scales: Scales
+    config: Mapping[str, Any]
 
     @property
     def document(self) -> Mapping[str, Any]:
@@ -167,8 +169,8 @@ def _condition(miss: NearMiss, case: Case, target: Target) -> dict[str, Any]:
 
 def _phrase(condition: Condition) -> str:
     words = {"equals": "is", "in": "is one of", "at_most": "is at most", "at_least": "is at least"}
-    value = condition.value
-    shown = ", ".join(map(str, value)) if isinstance(value, tuple) else value
+    values = condition.value if isinstance(condition.value, tuple) else (condition.value,)
+    shown = ", ".join(str(each).lower() if isinstance(each, bool) else str(each) for each in values)
     return f"`{condition.attribute}` {words.get(condition.operator, condition.operator)} {shown}"
 
 
@@ -187,12 +189,25 @@ _DETAILS: Final[dict[str, Callable[[NearMiss, Case, Target], dict[str, Any]]]] =
 def _trust(_code: str, case: Case) -> dict[str, Any]:
     hops = [hop for chain in case.document["chains"] for hop in chain["hops"] if hop["edge"] == "DELEGATES"]
     lowest = min(hops, key=lambda hop: hop["trust"], default=None)
-    return {"principal": lowest["to"], "trust": lowest["trust"]} if lowest else {}
+    if lowest is None:
+        return {}
+    return {"principal": lowest["to"], "trust": lowest["trust"], "required": _required_trust(case)}
+
+
+def _required_trust(case: Case) -> int:
+    """The highest trust that one of the request's environments asks of a delegate."""
+    demanded = case.config["required_trust"].get(case.document["action"]["class"], {})
+    return max((demanded.get(each, 0) for each in _environments(case)), default=0)
+
+
+def _environments(case: Case) -> list[str]:
+    found = case.document["resource"]["dimensions"].get("environment") or {}
+    return [*found.get("graph", ()), *([found["context"]] if found.get("context") else [])]
 
 
 def _truncated(_code: str, case: Case) -> dict[str, Any]:
     proof = case.facts.proof
-    return {"count": len(proof.found.chains) if proof else 0}
+    return {"count": len(proof.found.chains) or None if proof else None}
 
 
 def _ownership(code: str, case: Case) -> dict[str, Any]:
@@ -271,10 +286,8 @@ def _approval(_code: str, case: Case) -> dict[str, Any]:
 
 
 def _capability(_code: str, case: Case) -> dict[str, Any]:
-    values = case.document["resource"]["dimensions"].get("environment") or {}
-    found = values.get("graph") or [values.get("context")]
     presented = case.document.get("capability") or {}
-    return {"environment": found[0], "capability_id": presented.get("capability_id")}
+    return {"environment": next(iter(_environments(case)), None), "capability_id": presented.get("capability_id")}
 
 
 def _conflict(_code: str, case: Case) -> dict[str, Any]:
