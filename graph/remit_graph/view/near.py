@@ -224,7 +224,8 @@ def _dimension_refusals(case: _Judged) -> Iterator[tuple[list[Edge], Callable[[E
     yield [e for e in hops if e.scope.actions is not None], lambda e: target.action in (e.scope.actions or ())
     yield [e for e in hops if e.scope.resources is not None], _covers_resource(target)
     yield [e for e in hops if e.scope.fields is not None], _covers_fields(target)
-    for name in sorted({name for edge in hops for name, _ in edge.scope.where}):
+    # What the world does not declare is no narrower or wider place, but not understood: a later check.
+    for name in sorted({name for edge in hops for name, _ in edge.scope.where if target.declares(name)}):
         value = target.dimension(name)
         yield [e for e in hops if name in dict(e.scope.where)], _covers_value(name, value)
 
