@@ -20,6 +20,7 @@ from remit_service.cli import (
     policy,
     presence,
     queue,
+    search,
     serving,
     store,
     transfer,
@@ -58,6 +59,7 @@ app.command("decide")(asking.decide)
 app.command("explain")(asking.explain)
 app.command("why-not")(asking.why_not)
 app.command("doctor")(doctor.doctor)
+app.add_typer(search.app, name="search", help="Who may, on what, and what: subject, resource, action.")
 app.add_typer(graph.app, name="graph", help="The authority graph: plan, apply, export, show, path, diff, check.")
 app.add_typer(policy.app, name="policy", help="The policy bundle: check, test, build.")
 app.add_typer(store.app, name="store", help="The ledger: init, check, migrate.")
