@@ -34,6 +34,21 @@ GRANT = Change(
     },
 )  # fmt: skip
 
+MADE = Change(
+    "edge.begin",
+    {
+        "edge_id": "d-1", "version": 1, "edge": "DELEGATES", "from": "controller:seo", "to": "role:seo", "epoch": 1,
+        "issuer": "controller:seo",
+    },
+)  # fmt: skip
+MEMBER = Change(
+    "edge.begin",
+    {
+        "edge_id": "m-1", "version": 1, "edge": "ACTS_AS", "from": "instance:seo-7", "to": "role:seo", "epoch": 1,
+        "issuer": "organization:acme", "valid_until": 10**16,
+    },
+)  # fmt: skip
+
 ADDED: LiteralString = """
 MATCH (who:Principal {id: 'instance:seo-7'})
 MERGE (what:Selector {key: 'wp:post:9'})
@@ -67,6 +82,12 @@ MATCH (who:Principal {id: 'instance:seo-7'})
 MATCH (what:Selector {key: 'wp:post:*'})
 CREATE (who)-[:MAY_READ]->(what)
 """
+PROLONGED: LiteralString = "MATCH ()-[pass:PASSES_TO {position: 'm-1@1'}]->() REMOVE pass.valid_until"
+SHORTENED: LiteralString = """
+MATCH (upper:Principal {id: 'controller:seo'})
+MATCH (lower:Principal {id: 'instance:seo-7'})
+CREATE (upper)-[:PASSES_TO {position: 'x', edge: 'DELEGATES'}]->(lower)
+"""
 PROMOTED: LiteralString = "MATCH (p:Principal {id: 'instance:seo-7'}) SET p.trust = 9"
 
 
@@ -76,6 +97,7 @@ async def graph(request: pytest.FixtureRequest) -> AsyncIterator[Neo4jStore]:
     made = await neo4j_store(request)
     ledger = await _open(made)
     await append(ledger, Change("principal.put", {"id": "instance:seo-7"}), OWNER, GRANT, edge_begin("g-0"))
+    await append(ledger, MEMBER, MADE)
     await append(ledger, edges_end(("g-0", 1)), Change("lease.put", {"id": "l-1", "holder": "instance:seo-7"}))
     yield made
     await made.aclose()
@@ -103,11 +125,14 @@ async def _open(graph: Neo4jStore) -> Neo4jLedger:
         (PROMOTED, [("changed", "Principal", "principal/instance:seo-7")]),
         ("MATCH (l:Lease) DETACH DELETE l", [("removed", "Lease", "lease/l-1")]),
         ("MATCH (e:Edge {position: 'g-1@1'}) SET e.scope = '{}'", [("changed", "MAY_WRITE", "g-1@1")]),
+        ("MATCH ()-[pass:PASSES_TO {position: 'd-1@1'}]->() DELETE pass", [("removed", "PASSES_TO", "d-1@1")]),
+        (PROLONGED, [("changed", "PASSES_TO", "m-1@1")]),
+        (SHORTENED, [("added", "PASSES_TO", "x")]),
     ],
     ids=[
         "edge added", "filters widened", "scope widened", "edge deleted", "second owner", "ended edge revived",
         "edge pointed elsewhere", "edge without id", "principal added", "principal changed", "lease deleted",
-        "evidence changed",
+        "evidence changed", "passage deleted", "passage prolonged", "passage added",
     ],
 )  # fmt: skip
 async def test_an_edit_is_found_and_named(graph: Neo4jStore, edit: LiteralString, named: list[Any]) -> None:
@@ -188,17 +213,18 @@ async def test_a_foreign_edge_stands_in_the_way_and_says_so(graph: Neo4jStore) -
 
     assert [each.value.facts["name"] for each in (by_edge, by_selector)] == ["g-200", "wp:post:9"]
     assert "graph check" in by_edge.value.advice
-    assert (await ledger.head()).revision == 2
+    assert (await ledger.head()).revision == 3
 
 
 @pytest.mark.parametrize(
     "edit",
     [ADDED, WIDENED, DELETED, SECOND_OWNER, REVIVED, REPOINTED, UNNAMED,
      "CREATE (:Principal {id: 'instance:eve', trust: 9})", "CREATE (:Lease {note: 'mine'})",
-     PROMOTED, "MATCH (l:Lease) DETACH DELETE l"],
+     PROMOTED, "MATCH (l:Lease) DETACH DELETE l", PROLONGED, SHORTENED,
+     "MATCH ()-[pass:PASSES_TO]->() DELETE pass"],
     ids=["edge added", "filters widened", "edge deleted", "second owner", "ended edge revived",
          "edge pointed elsewhere", "edge without id", "principal added", "lease added", "principal changed",
-         "lease deleted"],
+         "lease deleted", "passage prolonged", "passage added", "passages deleted"],
 )  # fmt: skip
 async def test_what_is_set_aside_leaves_the_ledgers_graph(graph: Neo4jStore, edit: LiteralString) -> None:
     """Afterwards nothing differs, and what an engineer wrote is kept with its properties."""

@@ -18,6 +18,7 @@ from remit_graph.neo4j.database import rows_of
 from remit_graph.neo4j.drift import BESIDE, quick
 from remit_graph.neo4j.entity_findings import entity_findings, nodes_beside
 from remit_graph.neo4j.findings import TYPES, edge_findings
+from remit_graph.neo4j.pass_findings import PASSES_TO, pass_findings
 from remit_graph.neo4j.place import first_place, last_place
 from remit_graph.neo4j.read import ROWS_PER_PAGE, no_ledger, read_head, row_of
 from remit_graph.neo4j.schema import missing
@@ -145,7 +146,9 @@ async def findings(database: Database, *, everything: bool) -> list[Finding]:
     names = {each.name for each in drifts}
     types = [each for each in TYPES if everything or each in names or f"WAS_{each}" in names]
     found = await edge_findings(database, types, everything=everything) if types else []
-    labels = names - {BESIDE, *TYPES, *(f"WAS_{each}" for each in TYPES)}
+    if everything or PASSES_TO in names:
+        found += await pass_findings(database)
+    labels = names - {BESIDE, PASSES_TO, *TYPES, *(f"WAS_{each}" for each in TYPES)}
     if everything or labels:
         found += await entity_findings(database, labels, everything=everything)
     if everything or BESIDE in names:

@@ -97,6 +97,12 @@ class Current(AsyncStructuredRel):
     edge_id = StringProperty(unique_index=True)
 
 
+class Pass(AsyncStructuredRel):
+    """What an upper principal holds passes to a lower one: along a delegation, or against a membership."""
+
+    position = StringProperty(unique_index=True)
+
+
 class Past(AsyncStructuredRel):
     """An ended version of an edge."""
 
@@ -139,6 +145,7 @@ class Principal(AsyncStructuredNode):
     may_write = AsyncRelationshipTo("Selector", "MAY_WRITE", model=Current)
     member_of = AsyncRelationshipTo("Principal", "MEMBER_OF", model=Current)
     owns = AsyncRelationshipTo("Selector", "OWNS", model=Current)
+    passes_to = AsyncRelationshipTo("Principal", "PASSES_TO", model=Pass)
     reports_to = AsyncRelationshipTo("Principal", "REPORTS_TO", model=Current)
     was_acts_as = AsyncRelationshipTo("Principal", "WAS_ACTS_AS", model=Past)
     was_delegates = AsyncRelationshipTo("Principal", "WAS_DELEGATES", model=Past)

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 from remit_graph.neo4j.database import rows_of
 from remit_graph.neo4j.findings import PAST, TYPES, Finding, Slip
 from remit_graph.neo4j.nouns import named_by, noun_of
+from remit_graph.neo4j.pass_findings import PASSES_TO
 from remit_graph.neo4j.truth import edge_row, entity_rows
 
 if TYPE_CHECKING:
@@ -34,8 +35,9 @@ _NAMED: Final = frozenset({"Principal", "Resource", "Selector"})
 async def set_aside(database: Database, findings: Sequence[Finding]) -> None:
     """Bring the elements of `findings` to what the ledger says, and keep what they were."""
     edges = [each for each in findings if each.kind.removeprefix(PAST) in TYPES]
-    nodes = [each for each in findings if each not in edges]
-    back = await _edges_back(database, [each.name for each in edges if each.slip is not Slip.ADDED])
+    passes = [each for each in findings if each.kind == PASSES_TO]
+    nodes = [each for each in findings if each not in edges and each not in passes]
+    back = await _edges_back(database, {each.name for each in edges if each.slip is not Slip.ADDED})
     entities = await _entities_back(database, [each for each in nodes if each.slip is not Slip.ADDED])
     added = [each for each in nodes if each.slip is Slip.ADDED]
 
@@ -44,13 +46,16 @@ async def set_aside(database: Database, findings: Sequence[Finding]) -> None:
         kept = [_kept(each) for each in findings if each.properties]
         await rows_of(transaction, "keep_foreign", rows=kept)
         # (2) Take it out.
-        await rows_of(transaction, "take_edges_out", handles=[each.handle for each in edges if each.handle])
+        handles = [each.handle for each in (*edges, *passes) if each.handle]
+        await rows_of(transaction, "take_edges_out", handles=handles)
         claimed = [row for each in added if (row := _claimed(each)) is not None]
         await rows_of(transaction, "claim_nodes", rows=claimed)
         disowned = [{"handle": each.handle, "label": each.kind} for each in added if _claimed(each) is None]
         await rows_of(transaction, "disown_nodes", rows=disowned)
         # (3) Put back what the log says.
         await rows_of(transaction, "edges_restore", rows=back)
+        positions = sorted({each.name for each in passes if each.slip is not Slip.ADDED})
+        await rows_of(transaction, "passes_restore", positions=positions)
         await rows_of(transaction, "entities_restore", rows=entities)
 
     await database.write(work)
@@ -95,8 +100,8 @@ def _claimed(finding: Finding) -> Row | None:
     return {"handle": finding.handle, "ref": thing.ref, "labels": labels, "properties": dict(thing.identity)}
 
 
-async def _edges_back(database: Database, positions: Sequence[str]) -> list[list[Any]]:
-    found = await database.read("edges_to_restore", positions=list(positions))
+async def _edges_back(database: Database, positions: set[str]) -> list[list[Any]]:
+    found = await database.read("edges_to_restore", positions=sorted(positions))
     rows = [await edge_row(database, each["node"]) for each in found]
     return [row for row in rows if row is not None]
 

@@ -5,7 +5,7 @@ RETURN part.name AS name, part.count AS count, part.digest AS digest
 
 // totals_of_edges
 // How many relationships of each type there are, and the sum of the digests they carry.
-MATCH ()-[edge:ACTS_AS|AFFECTS|DELEGATES|MAY_APPROVE|MAY_DELEGATE|MAY_PREEMPT|MAY_READ|MAY_RECONCILE|MAY_REVOKE
+MATCH ()-[edge:PASSES_TO|ACTS_AS|AFFECTS|DELEGATES|MAY_APPROVE|MAY_DELEGATE|MAY_PREEMPT|MAY_READ|MAY_RECONCILE|MAY_REVOKE
                |MAY_WRITE|MEMBER_OF|MUST_COORDINATE_WITH|OWNS|PART_OF|REPORTS_TO
               |WAS_ACTS_AS|WAS_AFFECTS|WAS_DELEGATES|WAS_MAY_APPROVE|WAS_MAY_DELEGATE|WAS_MAY_PREEMPT|WAS_MAY_READ
                |WAS_MAY_RECONCILE|WAS_MAY_REVOKE|WAS_MAY_WRITE|WAS_MEMBER_OF|WAS_MUST_COORDINATE_WITH|WAS_OWNS
@@ -46,6 +46,27 @@ WHERE $all OR node IS NULL OR 'WAS_' + node.edge <> type(edge) OR from_name <> n
       OR coalesce(edge.row_digest, -1) <> node.row_digest
 RETURN type(edge) AS type, from_name AS from, to_name AS to, properties(edge) AS properties,
        properties(node) AS node, elementId(edge) AS handle
+
+// passes_to_judge
+// Relationships PASSES_TO that are not what the edge of their position makes them.
+MATCH (upper)-[pass:PASSES_TO]->(lower)
+OPTIONAL MATCH (node:Edge {position: pass.position})
+WHERE node.live IS NOT NULL
+WITH upper, pass, lower, node,
+     CASE node.edge WHEN 'DELEGATES' THEN [node.from, node.to] ELSE [node.to, node.from] END AS ends
+WHERE node IS NULL OR NOT node.edge IN ['DELEGATES', 'ACTS_AS', 'MEMBER_OF'] OR [upper.id, lower.id] <> ends
+      OR coalesce(pass.edge, '') <> node.edge OR coalesce(pass.row_digest, -1) <> node.row_digest
+      OR coalesce(pass.valid_from, -1) <> coalesce(node.valid_from, -1)
+      OR coalesce(pass.valid_until, -1) <> coalesce(node.valid_until, -1)
+RETURN upper.id AS from, lower.id AS to, properties(pass) AS properties, node.position AS position,
+       elementId(pass) AS handle
+
+// passes_gone
+// Current delegations and memberships without their PASSES_TO.
+MATCH (node:Delegation|Membership)
+WHERE node.live IS NOT NULL AND NOT EXISTS { ()-[:PASSES_TO {position: node.position}]->() }
+RETURN CASE node.edge WHEN 'DELEGATES' THEN node.from ELSE node.to END AS from,
+       CASE node.edge WHEN 'DELEGATES' THEN node.to ELSE node.from END AS to, node.position AS position
 
 // edges_gone
 // Versions of edges of $types whose relationship is not there, current or past.

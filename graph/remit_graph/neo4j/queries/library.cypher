@@ -1,20 +1,27 @@
 // chains_to
-// The shortest chain to $principal_id from each holder of a root grant, live at $at: edges root first, then what they rest on.
+// A shortest chain to $principal_id from each holder of a root grant, live at $at: the grant, then edges from root to leaf.
 // INVARIANT: the literal 16 is MAX_CHAIN_HOPS; Cypher takes no parameter in a length bound.
 MATCH (subject:Principal {id: $principal_id})
-MATCH path = SHORTEST 1 (subject)
-  ((member)-[joins:ACTS_AS|MEMBER_OF]->(group)
-   WHERE coalesce(joins.valid_from <= $at, true) AND coalesce($at < joins.valid_until, true)){0,16}
+CALL (subject) {
+  MATCH (holder:Principal)-[passes:PASSES_TO*0..16]->(subject)
+  WHERE all(pass IN passes
+            WHERE coalesce(pass.valid_from <= $at, true) AND coalesce($at < pass.valid_until, true))
+  RETURN DISTINCT holder
+}
+WITH subject, holder
+WHERE EXISTS { (holder)-[:OWNS|MAY_READ|MAY_WRITE|MAY_APPROVE|MAY_RECONCILE]->() }
+MATCH path = SHORTEST 1 (holder)
+  ((upper)-[hands:PASSES_TO WHERE hands.edge <> 'MEMBER_OF' AND coalesce(hands.valid_from <= $at, true)
+    AND coalesce($at < hands.valid_until, true)]->(lower)){0,16}
   (user:Principal)
-  ((lower)-[hop:DELEGATES|ACTS_AS]-(upper)
-   WHERE coalesce(hop.valid_from <= $at, true) AND coalesce($at < hop.valid_until, true)
-         AND CASE type(hop) WHEN 'DELEGATES' THEN endNode(hop) = lower ELSE startNode(hop) = lower END){0,16}
-  (holder:Principal)
-WHERE length(path) < 16 AND EXISTS { (holder)-[:OWNS|MAY_READ|MAY_WRITE|MAY_APPROVE|MAY_RECONCILE]->() }
+  ((group)-[joins:PASSES_TO WHERE joins.edge <> 'DELEGATES' AND coalesce(joins.valid_from <= $at, true)
+    AND coalesce($at < joins.valid_until, true)]->(member)){0,16}
+  (subject)
+WITH holder, [pass IN relationships(path) | pass.position] AS hops
+WHERE size(hops) < 16
 MATCH (holder)-[grant:OWNS|MAY_READ|MAY_WRITE|MAY_APPROVE|MAY_RECONCILE]->(selector:Selector)
 WHERE coalesce(grant.valid_from <= $at, true) AND coalesce($at < grant.valid_until, true)
-RETURN grant.position AS grant, type(grant) AS type, selector.key AS selector,
-       [edge IN reverse(relationships(path)) | edge.position] AS hops
+RETURN grant.position AS grant, type(grant) AS type, selector.key AS selector, hops
 ORDER BY size(hops), grant
 
 // live_delegations
@@ -50,16 +57,20 @@ ORDER BY position
 // Every principal that can use what $principal_id holds or was delegated, live at $at.
 // INVARIANT: the literal 16 is MAX_CHAIN_HOPS; Cypher takes no parameter in a length bound.
 MATCH (holder:Principal {id: $principal_id})
-MATCH (holder)
-  ((upper)-[hop:DELEGATES|ACTS_AS]-(lower)
-   WHERE coalesce(hop.valid_from <= $at, true) AND coalesce($at < hop.valid_until, true)
-         AND CASE type(hop) WHEN 'DELEGATES' THEN startNode(hop) = upper ELSE endNode(hop) = upper END){0,16}
-  (user:Principal)
-WITH DISTINCT user
-MATCH (user)
-  ((group)<-[joins:ACTS_AS|MEMBER_OF]-(member)
-   WHERE coalesce(joins.valid_from <= $at, true) AND coalesce($at < joins.valid_until, true)){0,16}
-  (subject:Principal)
+CALL (holder) {
+  MATCH (holder)-[hands:PASSES_TO*0..16]->(user:Principal)
+  WHERE all(pass IN hands
+            WHERE pass.edge <> 'MEMBER_OF' AND coalesce(pass.valid_from <= $at, true)
+                  AND coalesce($at < pass.valid_until, true))
+  RETURN DISTINCT user
+}
+CALL (user) {
+  MATCH (user)-[joins:PASSES_TO*0..16]->(subject:Principal)
+  WHERE all(pass IN joins
+            WHERE pass.edge <> 'DELEGATES' AND coalesce(pass.valid_from <= $at, true)
+                  AND coalesce($at < pass.valid_until, true))
+  RETURN DISTINCT subject
+}
 RETURN DISTINCT subject.id AS principal
 ORDER BY principal
 

@@ -89,6 +89,8 @@ SET part.count = coalesce(part.count, 0) + edges, part.digest = coalesce(part.di
 
 // edges_begin_between_principals
 // Begin versions of edges between principals.
+// What an upper principal holds PASSES_TO a lower one: along a delegation, and against a membership. It is one relationship
+// in one direction, because a path that turns at every edge cannot be searched in bounded time.
 UNWIND $rows AS row
 WITH row[0] AS label, row[1] AS facts
 MERGE (from:Entity {ref: 'principal/' + facts.from})
@@ -100,7 +102,19 @@ CREATE (from)<-[:FROM]-(node:Edge:$(label))-[:TO]->(to)
 SET edge = facts
 SET node = facts {.edge_id, .version, .position, .edge, .from, .to, .scope, .valid_from, .valid_until, .epoch, .issuer,
                   .under, .max_depth, .ownership_epoch, .revision_from, .row_digest, live: facts.edge_id}
-WITH facts.edge AS name, count(*) AS edges, sum(facts.row_digest) AS digest
+FOREACH (_ IN CASE WHEN facts.edge = 'DELEGATES' THEN [1] ELSE [] END |
+  CREATE (from)-[pass:PASSES_TO]->(to)
+  SET pass = facts {.position, .edge, .valid_from, .valid_until, .row_digest}
+)
+FOREACH (_ IN CASE WHEN facts.edge IN ['ACTS_AS', 'MEMBER_OF'] THEN [1] ELSE [] END |
+  CREATE (to)-[pass:PASSES_TO]->(from)
+  SET pass = facts {.position, .edge, .valid_from, .valid_until, .row_digest}
+)
+WITH facts,
+     CASE WHEN facts.edge IN ['DELEGATES', 'ACTS_AS', 'MEMBER_OF'] THEN [facts.edge, 'PASSES_TO'] ELSE [facts.edge] END
+       AS names
+UNWIND names AS name
+WITH name, count(*) AS edges, sum(facts.row_digest) AS digest
 MERGE (part:Part {name: name})
 SET part.count = coalesce(part.count, 0) + edges, part.digest = coalesce(part.digest, 0) + digest
 
@@ -222,7 +236,8 @@ OPTIONAL CALL (node) {
   MATCH ()-[edge:REPORTS_TO {edge_id: node.edge_id}]->()
   RETURN edge
 }
-WITH node, ended, from, to, edge, node.row_digest AS before, (node.row_digest + added) % $modulus AS after,
+OPTIONAL MATCH ()-[pass:PASSES_TO {position: node.position}]->()
+WITH node, ended, from, to, edge, pass, node.row_digest AS before, (node.row_digest + added) % $modulus AS after,
      coalesce(properties(edge), node {.*, live: null}) AS facts
 FOREACH (_ IN CASE WHEN from IS NULL THEN [] ELSE [1] END |
   CREATE (from)-[was:$('WAS_' + node.edge)]->(to)
@@ -230,12 +245,15 @@ FOREACH (_ IN CASE WHEN from IS NULL THEN [] ELSE [1] END |
 )
 SET node += ended, node.row_digest = after
 REMOVE node.live
-DELETE edge
+DELETE edge, pass
 WITH node.edge AS name, from IS NOT NULL AS joined, count(*) AS edges, sum(before) AS before, sum(after) AS after
 CALL (name, joined, edges, before, after) {
-  WITH *
+  WITH *,
+       CASE WHEN name IN ['DELEGATES', 'ACTS_AS', 'MEMBER_OF']
+         THEN [{name: 'PASSES_TO', edges: -edges, digest: -before}] ELSE [] END AS passed
   WHERE joined
-  UNWIND [{name: name, edges: -edges, digest: -before}, {name: 'WAS_' + name, edges: edges, digest: after}] AS delta
+  UNWIND [{name: name, edges: -edges, digest: -before}, {name: 'WAS_' + name, edges: edges, digest: after}] + passed
+    AS delta
   MERGE (part:Part {name: delta.name})
   SET part.count = coalesce(part.count, 0) + delta.edges, part.digest = coalesce(part.digest, 0) + delta.digest
 }

@@ -50,6 +50,15 @@ MATCH (from)<-[:FROM]-(:Edge {position: facts.position})-[:TO]->(to)
 CREATE (from)-[edge:$(type)]->(to)
 SET edge = facts
 
+// passes_restore
+// Put PASSES_TO back along delegations and memberships at $positions.
+UNWIND $positions AS position
+MATCH (from)<-[:FROM]-(node:Edge {position: position})-[:TO]->(to)
+WITH node, CASE node.edge WHEN 'DELEGATES' THEN [from, to] ELSE [to, from] END AS ends
+WITH node, ends[0] AS upper, ends[1] AS lower
+CREATE (upper)-[pass:PASSES_TO]->(lower)
+SET pass = node {.position, .edge, .valid_from, .valid_until, .row_digest}
+
 // entities_restore
 // Make current nodes again what the ledger says.
 UNWIND $rows AS row
