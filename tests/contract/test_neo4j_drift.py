@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
     from typing import LiteralString
 
-pytestmark = [pytest.mark.neo4j, pytest.mark.feature("S20")]
+pytestmark = pytest.mark.neo4j
 
 OWNER = Change(
     "edge.begin",

@@ -55,6 +55,7 @@ def _command(changes: list[Change], at: int) -> Any:
     return replace(a_command(at=at), changes=tuple(changes))
 
 
+@pytest.mark.feature("S19")
 @pytest.mark.parametrize("seed", [1, 2, 3])
 async def test_anything_in_the_view_can_be_found_in_cypher(graph: Neo4jStore, seed: int) -> None:
     """Edges current and past, their scopes, principals, resources, records and declarations are the same in both."""
