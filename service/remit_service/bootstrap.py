@@ -16,6 +16,7 @@ from remit_service.clock import Clock, SystemClock
 from remit_service.coordinator.coordinator import Coordinator
 from remit_service.engines.opa import OpaEngine
 from remit_service.engines.standby import StandbyEngine
+from remit_service.keeping.keeper import Keeper
 from remit_service.opening import bring_in, put_policy_in_force, read_world, shipped_world
 from remit_service.point import Bounds, DecisionPoint, Recorder
 from remit_service.policy import Policy, policy_of
@@ -66,6 +67,9 @@ async def running_point(
         await point.start()
         if activate:
             await put_policy_in_force(point)
+            keeper = Keeper(point.replica, point.submit)
+            keeper.start()
+            stack.push_async_callback(keeper.aclose)
         if settings.world is not None:
             await bring_in(point, read_world(settings.world, policy.scales))
         yield point

@@ -5,12 +5,14 @@ Everything that changes the store here is a command like any other, appended und
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from remit_graph.model.change import Change
 from remit_graph.world.changes import iter_changes
 from remit_graph.world.load import load_world
 from remit_service.bundle.folder import shipped_policy
+from remit_service.replica.loading import without_collections
 from remit_service.writer.command import Accepted, Submission
 
 if TYPE_CHECKING:
@@ -77,19 +79,13 @@ async def bring_in(point: DecisionPoint, world: World, tell: Callable[[int], Non
     """
     if point.view.principals or point.view.types.keys() - {"remit:graph"}:
         return False
-    pending: list[Change] = []
     done = 0
-    for change in iter_changes(world):
-        pending.append(change)
-        if len(pending) == CHUNK:
+    changes = iter_changes(world)
+    with without_collections():
+        while pending := list(islice(changes, CHUNK)):
             done += await _append(point, pending)
-            pending = []
             if tell is not None:
                 tell(done)
-    if pending:
-        done += await _append(point, pending)
-    if tell is not None:
-        tell(done)
     return True
 
 

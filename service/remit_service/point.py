@@ -105,7 +105,7 @@ class DecisionPoint:
         self.clock = clock
         self.recorder = recorder
         self.bounds = bounds or Bounds()
-        self.replica = Replica(ledger, clock)
+        self.replica = Replica(ledger, clock, max_staleness=self.bounds.max_staleness)
         self.writer = Writer(ledger, self.replica, clock)
         self._bundle_changed = asyncio.Event()
 

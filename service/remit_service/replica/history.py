@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
-from remit_graph.view.apply import apply
-from remit_graph.view.state import View
 from remit_service.decision.request import RequestError
+from remit_service.replica.loading import CHUNK, from_checkpoint, read_some, take
 
 if TYPE_CHECKING:
     from remit_graph.model.instant import Instant
     from remit_graph.ports import Ledger
-
-CHUNK: Final = 2_000
+    from remit_graph.view.state import View
 
 
 async def view_at_revision(ledger: Ledger, newest: View, revision: int) -> View:
@@ -26,10 +24,11 @@ async def view_at_revision(ledger: Ledger, newest: View, revision: int) -> View:
         raise RequestError(
             f"revision {revision} is not between 1 and {newest.revision} at `/at_revision`", pointer="/at_revision"
         )
-    view = View()
+    view, _ = await from_checkpoint(
+        ledger, newest.revision, fits=lambda checkpoint, _next: checkpoint.revision <= revision
+    )
     while view.revision < revision:
-        for entry in await ledger.read(view.revision, min(CHUNK, revision - view.revision)):
-            apply(view, entry)
+        await take(view, await read_some(ledger, view.revision, min(CHUNK, revision - view.revision)))
     return view
 
 
@@ -42,16 +41,13 @@ async def view_as_of(ledger: Ledger, newest: View, as_of: Instant, now: Instant)
     """
     if as_of > now:
         raise RequestError("the instant lies ahead at `/as_of`", pointer="/as_of")
-    view = View()
+    view, _ = await from_checkpoint(ledger, newest.revision, fits=lambda _checkpoint, following: following.at <= as_of)
     while view.revision < newest.revision:
-        for entry in await ledger.read(view.revision, CHUNK):
-            if entry.at > as_of:
-                return _begun(view)
-            apply(view, entry)
-    return _begun(view)
-
-
-def _begun(view: View) -> View:
+        entries = await read_some(ledger, view.revision)
+        before = [each for each in entries if each.at <= as_of]
+        await take(view, before)
+        if len(before) < len(entries):
+            break
     if view.revision == 0:
         raise RequestError("nothing was known at this instant at `/as_of`", pointer="/as_of")
     return view

@@ -2,57 +2,78 @@
 
 The view is written in this module only, and only with what the ledger has. Between two awaits of the event loop it
 does not change, so a decision that collects its facts without awaiting sees one revision.
+
+What the view is confirmed by: a look at the ledger that found nothing newer, or the ledger's head as it was a moment
+ago, once the view has reached it. So a replica that is far behind, or that hears nothing, grows stale by itself.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-import gc
-from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import timedelta
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeVar
 
 import structlog
 
-from remit_graph.errors import LedgerError, LedgerUnavailable, SchemaTooNew
-from remit_graph.model.change import Entry
+from remit_graph.errors import ForeignStore, GraphError, LedgerError, LedgerUnavailable, SchemaTooNew
 from remit_graph.view.apply import apply
 from remit_graph.view.journal import Journal
 from remit_graph.view.state import View
+from remit_service.replica.freshness import Freshness
+from remit_service.replica.loading import load_view, malformed, read_some
 from remit_service.replica.past import Past
 
 if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Sequence
+
+    from remit_graph.model.change import Entry
     from remit_graph.ports import Head, Ledger
     from remit_service.clock import Clock
 
-LOAD_CHUNK: Final = 2_000
-"""Revisions read at once while loading."""
+    Listener = Callable[[Entry], None]
 
 WATCH: Final = timedelta(seconds=1)
-"""How long one look at the tail waits; each that returns proves that the view is up to date."""
+"""How long one look at the tail waits at most; each that returns proves that the view is up to date."""
+
+LOOKS: Final = 4
+"""Looks at the tail within the longest staleness, so that one that fails makes no answer stale."""
+
+SILENCE: Final = timedelta(seconds=2)
+"""How much longer than asked for a look may take; then its connection is taken to be dead (faults.md F054)."""
 
 RETRY_SECONDS: Final = 0.2
+T = TypeVar("T")
 _log = structlog.get_logger(__name__)
-
-Listener = Callable[[Entry], None]
 
 
 class Replica:
-    """Keeps one view in step with one ledger."""
+    """Keeps one view in step with one ledger.
 
-    def __init__(self, ledger: Ledger, clock: Clock) -> None:
+    Attributes:
+        view: The graph.
+        past: How to go back a minute.
+        head: Where the ledger stood when the view got its last entry; None before the first load.
+        stopped_by: Why no further entry can be taken, or None.
+        load_failures: Loads that did not succeed.
+        rows_replayed: Rows that the last load had to apply one by one, beside a checkpoint.
+        skew: How far the clock is ahead of the ledger's, microseconds, less what its answer took.
+    """
+
+    def __init__(self, ledger: Ledger, clock: Clock, *, max_staleness: timedelta = timedelta(seconds=5)) -> None:
         """Start empty; `load` fills it."""
         self.ledger = ledger
         self.view = View()
         self.past = Past()
         self.head: Head | None = None
-        self.stopped_by: SchemaTooNew | None = None
+        self.stopped_by: GraphError | None = None
         self.load_failures = 0
+        self.rows_replayed = 0
         self.skew: int = 0
         self._clock = clock
-        self._confirmed: float | None = None
+        self._fresh = Freshness(clock)
+        self._look_within = min(WATCH, max_staleness / LOOKS)
         self._moved = asyncio.Event()
         self._tail: asyncio.Task[None] | None = None
         self._listeners: list[Listener] = []
@@ -64,37 +85,29 @@ class Replica:
     @property
     def is_loaded(self) -> bool:
         """Whether the whole ledger was read once."""
-        return self._confirmed is not None
+        return self._fresh.is_known
 
     def staleness_seconds(self) -> float:
         """How long ago it was last known that the view is the ledger's head; infinite before the first load."""
-        return float("inf") if self._confirmed is None else self._clock.monotonic() - self._confirmed
+        return self._fresh.age_seconds()
 
-    async def load(self) -> None:
-        """Read the ledger from the newest checkpoint to its head; nothing is kept of a load that fails (F013).
+    async def start(self, *, patiently: bool = False) -> None:
+        """Load, then follow the tail in the background.
+
+        Args:
+            patiently: Go on trying where the ledger cannot be read; until then the replica is not loaded (F013).
 
         Raises:
-            LedgerError: it cannot be read, or holds what this program does not know.
+            LedgerError: the ledger cannot be read, or holds what this program does not know.
         """
-        started = self._clock.monotonic()
-        head = await self._read_head()
-        view = View()
         try:
-            while view.revision < head.revision:
-                for entry in await self.ledger.read(view.revision, LOAD_CHUNK):
-                    apply(view, entry)
-        except LedgerError:
-            self.load_failures += 1
+            await self.load()
+        except (ForeignStore, SchemaTooNew):
             raise
-        self.view, self.head = view, head
-        self.past.forget()
-        self._confirmed = started
-        gc.collect()
-        gc.freeze()
-
-    async def start(self) -> None:
-        """Load, then follow the tail in the background."""
-        await self.load()
+        except LedgerError as error:
+            if not patiently:
+                raise
+            _log.warning("not loaded", reason=error.message, failures=self.load_failures)
         self._tail = asyncio.create_task(self._follow(), name="remit-tail")
 
     async def aclose(self) -> None:
@@ -104,67 +117,115 @@ class Replica:
             with contextlib.suppress(asyncio.CancelledError):
                 await self._tail
 
+    async def loaded(self) -> None:
+        """Wait until the whole ledger was read, or this replica has stopped."""
+        while not self.is_loaded and self.stopped_by is None:
+            await self._moved.wait()
+
+    async def load(self) -> None:
+        """Read the ledger from the newest checkpoint to its head; nothing is kept of a load that fails (F013).
+
+        Raises:
+            LedgerError: it cannot be read, or holds what this program does not know.
+        """
+        started = self._clock.monotonic()
+        try:
+            head = await self._read_head()
+            loaded = await load_view(self.ledger, head)
+        except LedgerError:
+            self.load_failures += 1
+            raise
+        view = loaded.view
+        self.view, self.head = view, replace(head, revision=view.revision, hash=view.hash, at=view.at)
+        self.rows_replayed = loaded.rows
+        self.past.forget()
+        self._fresh.begin(started)
+        self._wake()
+
     async def _follow(self) -> None:
-        while True:
+        while self.stopped_by is None:
             try:
-                started = self._clock.monotonic()
-                entries = await self.ledger.watch(self.view.revision, WATCH)
-                self.receive(entries)
-                self._confirmed = max(self._confirmed or started, started)
+                if self.is_loaded:
+                    await self._look()
+                else:
+                    await self.load()
             except SchemaTooNew as error:
-                # A change of a later version: stop here for good, never skip it (rules.md 2).
-                self.stopped_by = error
-                _log.error("stopped", reason=error.message, advice=error.advice)
-                return
-            except LedgerUnavailable as error:
-                _log.warning("ledger unavailable", reason=error.message)
+                self._stop(error)
+            except GraphError as error:
+                _log.warning("the ledger cannot be followed", reason=error.message, advice=error.advice)
                 await asyncio.sleep(RETRY_SECONDS)
-            except LedgerError as error:
-                _log.error("ledger refused", reason=error.message)
-                await asyncio.sleep(RETRY_SECONDS)
+
+    async def _look(self) -> None:
+        """Take what is new, wait for it a while, and note how fresh the view is."""
+        if self._fresh.wants_head:
+            await self._within_silence(self._checked_head())
+        entries = await self._within_silence(self.ledger.watch(self.view.revision, self._look_within))
+        self.receive(entries)
+        if not entries:
+            self._fresh.idle()
+
+    async def _within_silence(self, work: Awaitable[T]) -> T:
+        # Not `wait_for`, which may swallow the cancelling of this task (python/cpython#86296).
+        try:
+            async with asyncio.timeout((self._look_within + SILENCE).total_seconds()):
+                return await work
+        except TimeoutError as error:
+            raise LedgerUnavailable("the ledger does not answer", advice="it is tried again by itself") from error
 
     def receive(self, entries: Sequence[Entry]) -> None:
         """Apply entries that follow the view; those it has already are passed over.
 
         Raises:
             SchemaTooNew: at the first one this program does not know; the view stays before it.
+            LedgerError: one cannot be applied.
         """
         moved = False
         for entry in entries:
-            if entry.revision <= self.view.revision:
-                continue
-            journal = Journal()
-            apply(self.view, entry, journal)
-            self.past.note(entry, journal)
-            moved = True
-            if self.head is not None:
-                self.head = replace(self.head, revision=entry.revision, hash=entry.hash, at=entry.at)
-            for listener in self._listeners:
-                listener(entry)
+            if entry.revision > self.view.revision:
+                self._take(entry)
+                moved = True
         if moved:
-            self._moved.set()
-            self._moved = asyncio.Event()
+            self._fresh.reached(self.view.revision)
+            self._wake()
 
-    async def _read_head(self) -> Head:
-        """Read the head, and how far this process's clock is from the ledger's, less the time the answer took."""
-        before = self._clock.now()
-        head = await self.ledger.head()
-        after = self._clock.now()
-        # Anything within the round trip may be the true instant of the reading.
-        self.skew = before - head.now if head.now < before else max(0, head.now - after) * -1
-        return head
+    def _take(self, entry: Entry) -> None:
+        journal = Journal()
+        try:
+            apply(self.view, entry, journal)
+        except Exception as error:
+            # A change that cannot be applied is never passed over, and never half there (rules.md 2).
+            journal.undo()
+            reason = error if isinstance(error, SchemaTooNew) else malformed(entry, error)
+            self._stop(reason)
+            raise reason from error
+        self.past.note(entry, journal)
+        if self.head is not None:
+            self.head = replace(self.head, revision=entry.revision, hash=entry.hash, at=entry.at)
+        for listener in self._listeners:
+            listener(entry)
+
+    def _stop(self, error: GraphError) -> None:
+        self.stopped_by = self.stopped_by or error
+        _log.error("stopped", reason=error.message, advice=error.advice)
+        self._wake()
+
+    def _wake(self) -> None:
+        self._moved.set()
+        self._moved = asyncio.Event()
 
     async def catch_up(self) -> Head:
         """Bring the view to the ledger's head as of now.
 
         Raises:
-            LedgerError: the ledger cannot be read.
+            LedgerError: the ledger cannot be read, or is another one by now.
         """
+        if self.stopped_by is not None:
+            raise self.stopped_by
         started = self._clock.monotonic()
-        head = await self._read_head()
+        head = await self._checked_head()
         while self.view.revision < head.revision:
-            self.receive(await self.ledger.read(self.view.revision, LOAD_CHUNK))
-        self._confirmed = max(self._confirmed or started, started)
+            self.receive(await read_some(self.ledger, self.view.revision))
+        self._fresh.confirm(started)
         self.head = replace(head, revision=self.view.revision, hash=self.view.hash, at=self.view.at)
         return self.head
 
@@ -176,5 +237,41 @@ class Replica:
             if left <= 0:
                 return False
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._moved.wait(), left)
+                async with asyncio.timeout(left):
+                    await self._moved.wait()
         return True
+
+    async def _read_head(self) -> Head:
+        """Read the head, and how far this process's clock is from the ledger's, less the time the answer took."""
+        before = self._clock.now()
+        head = await self.ledger.head()
+        after = self._clock.now()
+        # Anything within the round trip may be the true instant of the reading.
+        self.skew = before - head.now if head.now < before else max(0, head.now - after) * -1
+        return head
+
+    async def _checked_head(self) -> Head:
+        """Read the head, and make sure that the view is of this very ledger.
+
+        Raises:
+            ForeignStore: it is not; from here on nothing is answered from the view, and the ledger is loaded anew.
+        """
+        started, had, known = self._clock.monotonic(), self.view.revision, self.head
+        head = await self._read_head()
+        if known is not None and not _continues(head, known, had, self.view):
+            self._fresh.forget()
+            self._wake()
+            raise ForeignStore(
+                f"the ledger at revision {head.revision} of incarnation {head.incarnation} is not the one that was "
+                f"loaded, at revision {had} of incarnation {known.incarnation}",
+                advice="it is loaded anew by itself",
+            )
+        self._fresh.aim(started, head.revision)
+        self._fresh.reached(self.view.revision)
+        return head
+
+
+def _continues(head: Head, known: Head, had: int, view: View) -> bool:
+    if (head.store_id, head.incarnation) != (known.store_id, known.incarnation) or head.revision < had:
+        return False
+    return head.revision != view.revision or head.hash == view.hash

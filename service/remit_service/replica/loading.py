@@ -1,0 +1,221 @@
+"""How a view comes from a ledger: the newest checkpoint, and the changes after it; or every change there is.
+
+A checkpoint counts only if its digest stands in the hash chain, as an `anchor` among the changes after it. So nobody
+who can write a checkpoint, and nothing else, can say what the graph is. One that does not count costs time and nothing
+else: the ledger is then read from its first row on.
+
+A load may take a minute. It never keeps the event loop for longer than `SLICE_SECONDS`, so that health is answered.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+from contextlib import contextmanager
+from dataclasses import dataclass
+from time import perf_counter
+from typing import TYPE_CHECKING, Any, Final
+
+import structlog
+
+from remit_graph.errors import LedgerError, LedgerUnavailable, ModelError, SchemaTooNew
+from remit_graph.view.apply import apply
+from remit_graph.view.image import lines_of
+from remit_graph.view.image_read import Restoring
+from remit_graph.view.state import View
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+    from remit_graph.model.change import Change, Entry
+    from remit_graph.ports import Checkpoint, Head, Ledger
+
+CHUNK: Final = 2_000
+"""Revisions read at once."""
+
+SLICE_SECONDS: Final = 0.005
+"""After so long others get their turn (rules.md 13)."""
+
+FREEZE_FROM: Final = 100_000
+"""Objects that make a collection longer than a decision may wait."""
+
+CHECKPOINT: Final = "checkpoint"
+"""What an anchor is of, if it is of an image of the state."""
+
+_log = structlog.get_logger(__name__)
+
+
+def anchor_of(checkpoint: Checkpoint) -> dict[str, Any]:
+    """Return the body of the `anchor` that lets a checkpoint count."""
+    return {
+        "id": f"{CHECKPOINT}/{checkpoint.revision}",
+        "of": CHECKPOINT,
+        "revision": checkpoint.revision,
+        "hash": checkpoint.hash,
+        "digest": checkpoint.digest,
+    }
+
+
+def anchored_revision(change: Change) -> int | None:
+    """Return the revision of the checkpoint that a change anchors, or None if it anchors none."""
+    body: Mapping[str, Any] = change.body
+    if change.kind != "anchor" or body.get("of") != CHECKPOINT:
+        return None
+    return int(body["revision"])
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """A view, and how many rows had to be applied for it beside a checkpoint."""
+
+    view: View
+    rows: int
+
+
+async def load_view(ledger: Ledger, head: Head) -> Loaded:
+    """Return the view at `head`.
+
+    Raises:
+        LedgerError: the ledger cannot be read, or holds what this program does not know.
+    """
+    with without_collections():
+        view, entries = await from_checkpoint(ledger, head.revision)
+        rows = await take(view, entries)
+        while view.revision < head.revision:
+            rows += await take(view, await read_some(ledger, view.revision))
+    return Loaded(view, rows)
+
+
+async def read_some(ledger: Ledger, after: int, limit: int = CHUNK) -> Sequence[Entry]:
+    """Return some revisions after one that is not the last.
+
+    Raises:
+        LedgerUnavailable: there are none, though the head said so.
+        LedgerError: as the port says.
+    """
+    entries = await ledger.read(after, limit)
+    if not entries:
+        raise LedgerUnavailable(
+            f"the ledger ends at revision {after}, before the head it had", advice="run `remit store check`"
+        )
+    return entries
+
+
+@contextmanager
+def without_collections() -> Iterator[None]:
+    """Let the block make many objects that stay: looking for garbage among them would double its time.
+
+    Where they are many, what is there at the end is never looked at again (rules.md 11).
+    """
+    enabled = gc.isenabled()
+    gc.collect()
+    gc.disable()
+    try:
+        yield
+        # The first number counts what was made since the last collection, so since the block began.
+        if gc.get_count()[0] > FREEZE_FROM:
+            gc.freeze()
+    finally:
+        if enabled:
+            gc.enable()
+
+
+async def from_checkpoint(
+    ledger: Ledger, last: int, *, fits: Callable[[Checkpoint, Entry], bool] = lambda _checkpoint, _next: True
+) -> tuple[View, Sequence[Entry]]:
+    """Return the view of the newest checkpoint and entries that follow it, or an empty view and nothing.
+
+    Args:
+        ledger: Where.
+        last: The last revision of the ledger.
+        fits: Whether a checkpoint will do, judged by it and by the entry after it.
+    """
+    checkpoint = await ledger.checkpoint()
+    if checkpoint is None or checkpoint.revision >= last:
+        return View(), []
+    entries = await _up_to_anchor(ledger, checkpoint, last)
+    if entries is None:
+        _log.warning("checkpoint without anchor", revision=checkpoint.revision, digest=checkpoint.digest)
+        return View(), []
+    if not fits(checkpoint, entries[0]):
+        return View(), []
+    try:
+        view = await _restored(checkpoint)
+    except ModelError as error:
+        _log.warning("checkpoint cannot be used", revision=checkpoint.revision, reason=error.message)
+        return View(), []
+    return view, entries
+
+
+async def _up_to_anchor(ledger: Ledger, checkpoint: Checkpoint, last: int) -> list[Entry] | None:
+    """Return the entries after a checkpoint, up to one that anchors it and maybe further; None if none does."""
+    entries: list[Entry] = []
+    reached = checkpoint.revision
+    while reached < last:
+        some = await read_some(ledger, reached)
+        entries.extend(some)
+        if any(_anchors(each, checkpoint) for each in some):
+            return entries
+        reached = some[-1].revision
+    return None
+
+
+def _anchors(entry: Entry, checkpoint: Checkpoint) -> bool:
+    return any(change.kind == "anchor" and change.body == anchor_of(checkpoint) for change in entry.changes)
+
+
+async def _restored(checkpoint: Checkpoint) -> View:
+    restoring = Restoring()
+    pause = Pause()
+    for line in lines_of(checkpoint.blob):
+        restoring.feed(line)
+        await pause()
+    view = restoring.view()
+    if (view.revision, view.hash) != (checkpoint.revision, checkpoint.hash):
+        raise ModelError(f"the image is of revision {view.revision}, the checkpoint of {checkpoint.revision}")
+    return view
+
+
+async def take(view: View, entries: Iterable[Entry]) -> int:
+    """Apply the entries that follow a view which nobody reads yet; return how many rows they have.
+
+    Raises:
+        SchemaTooNew: one is of a later version.
+        LedgerError: one cannot be applied.
+    """
+    pause = Pause()
+    rows = 0
+    for entry in entries:
+        try:
+            apply(view, entry)
+        except SchemaTooNew:
+            raise
+        except Exception as error:
+            raise malformed(entry, error) from error
+        rows += len(entry.changes) + 1
+        await pause()
+    return rows
+
+
+def malformed(entry: Entry, error: Exception) -> LedgerError:
+    """Return the error for an entry that cannot be applied: it is never passed over (rules.md 2)."""
+    return LedgerError(
+        f"revision {entry.revision} cannot be applied: {error!r}",
+        advice="run `remit store check`; a backup from before that revision can be restored",
+        revision=entry.revision,
+    )
+
+
+class Pause:
+    """Lets others run when it was called for `SLICE_SECONDS` without one."""
+
+    def __init__(self, slice_seconds: float = SLICE_SECONDS) -> None:
+        """Begin the first slice."""
+        self._slice = slice_seconds
+        self._since = perf_counter()
+
+    async def __call__(self) -> None:
+        """Give way, if it is time."""
+        if perf_counter() - self._since >= self._slice:
+            await asyncio.sleep(0)
+            self._since = perf_counter()
