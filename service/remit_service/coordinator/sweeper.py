@@ -25,6 +25,9 @@ JITTER_SECONDS: Final = 0.1
 LOOK_SECONDS: Final = 0.5
 """Longest sleep: what is due may have changed meanwhile, and clocks may have been set."""
 
+_CHANCE: Final = random.Random()  # noqa: S311 - spread, not secret
+"""Its own, so that nobody who seeds the module's is disturbed."""
+
 _log = structlog.get_logger(__name__)
 
 
@@ -75,7 +78,7 @@ class Sweeper:
         while True:
             self._woken.clear()
             with contextlib.suppress(TimeoutError):
-                pause = self.due_in_seconds() + random.random() * JITTER_SECONDS  # noqa: S311 - spread, not secret
+                pause = self.due_in_seconds() + _CHANCE.random() * JITTER_SECONDS
                 await asyncio.wait_for(self._woken.wait(), pause)
             if not self._woken.is_set() and self.due_in_seconds() > 0:
                 continue

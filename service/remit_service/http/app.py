@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
+from starlette.routing import Match
 
 from remit_graph.errors import GraphError
 from remit_service.http.api import make_router
@@ -97,7 +98,7 @@ def _make_api(service: Service) -> FastAPI:
 
     async def answer(request: Request, error: Exception) -> Response:
         exchange = exchange_of(request)
-        problem = _http_problem(error) or problem_or_failure(exchange, error)
+        problem = _http_problem(error, methods_at(api, request)) or problem_or_failure(exchange, error)
         status, kind, body = service.tell(exchange, problem)
         headers = {name.decode(): value.decode() for name, value in problem.headers}
         return Response(body, status, headers | {"Content-Type": kind.decode()})
@@ -107,7 +108,13 @@ def _make_api(service: Service) -> FastAPI:
     return api
 
 
-def _http_problem(error: Exception) -> Problem | None:
+def methods_at(api: FastAPI, request: Request) -> str:
+    """Return the methods that a path takes, over all of its routes (RFC 9110, 15.5.6: all, not those of the first)."""
+    routes = [each for each in api.routes if each.matches(request.scope)[0] is not Match.NONE]
+    return ", ".join(sorted({method for each in routes for method in getattr(each, "methods", None) or ()}))
+
+
+def _http_problem(error: Exception, allowed: str) -> Problem | None:
     if isinstance(error, RequestValidationError):
         found: list[dict[str, Any]] = [
             {"detail": each["msg"], "parameter": str(each["loc"][-1])} for each in error.errors()
@@ -116,6 +123,9 @@ def _http_problem(error: Exception) -> Problem | None:
         return Problem(code="malformed_request", detail=detail, status=400, members={"errors": found})
     if not isinstance(error, HTTPException):
         return None
-    headers = tuple((name.lower().encode(), value.encode()) for name, value in (error.headers or {}).items())
+    told = {name.lower(): value for name, value in (error.headers or {}).items()}
+    if "allow" in told:
+        told["allow"] = allowed
+    headers = tuple((name.encode(), value.encode()) for name, value in told.items())
     code = {404: "not_found", 405: "method_not_allowed"}.get(error.status_code, "malformed_request")
     return Problem(code=code, status=error.status_code, detail=str(error.detail), headers=headers)

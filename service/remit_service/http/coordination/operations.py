@@ -136,7 +136,7 @@ def _add_ends(router: APIRouter, desk: Desk) -> None:
 
 
 def _add_looks(router: APIRouter, desk: Desk) -> None:
-    found = answers("Record", problems=(404, *CALLED))
+    found = answers("Record", problems=(400, 404, *CALLED))
 
     @router.get(PATH, tags=TAGS, responses=found)
     async def show(request: Request, coordination_id: CommandId) -> Response:

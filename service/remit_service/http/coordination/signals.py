@@ -58,7 +58,7 @@ def _add_presence(router: APIRouter, desk: Desk) -> None:
         )
         return answer(desk, caller, reply)
 
-    @router.get("/v1/presence", tags=TAGS, responses=answers("Presences", problems=CALLED))
+    @router.get("/v1/presence", tags=TAGS, responses=answers("Presences", problems=(400, *CALLED)))
     async def present(request: Request) -> Response:
         """Who edits what, now."""
         await desk.service.insider(exchange_of(request))
@@ -104,7 +104,7 @@ def _add_incidents(router: APIRouter, desk: Desk) -> None:
         )
         return answer(desk, caller, reply)
 
-    @router.get("/v1/incidents", tags=TAGS, responses=answers("Incidents", problems=CALLED))
+    @router.get("/v1/incidents", tags=TAGS, responses=answers("Incidents", problems=(400, *CALLED)))
     async def incidents(request: Request) -> Response:
         """The incidents at hand, the closed ones too."""
         await desk.service.insider(exchange_of(request))
