@@ -188,7 +188,7 @@ def entry_of(rows: Sequence[Row]) -> Entry:
         ModelError: they are not the rows of one revision, in order from its command on, where they say they stand.
     """
     try:
-        documents = [json.loads(row.body) for row in rows]
+        documents = [_decoded(row.body) for row in rows]
         if not documents or [_place(row, each) for row, each in zip(rows, documents, strict=True)] != [
             (rows[0].revision, seq, seq == 0) for seq in range(len(rows))
         ]:
@@ -207,6 +207,17 @@ def entry_of(rows: Sequence[Row]) -> Entry:
         )
     except (ValueError, TypeError, LookupError) as error:
         raise ModelError(f"a row is no change: {error}") from error
+
+
+_DECODE: Final = json.JSONDecoder().raw_decode
+
+
+def _decoded(body: str) -> dict[str, Any]:
+    """Read a body; canonical JSON has no white space around it, for which `json.loads` looks twice a row."""
+    document, end = _DECODE(body)
+    if end != len(body) or not isinstance(document, dict):
+        raise ValueError("it is not one JSON object")
+    return document
 
 
 def _place(row: Row, document: Mapping[str, Any]) -> tuple[int, int, bool] | None:

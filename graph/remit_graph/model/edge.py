@@ -17,7 +17,7 @@ from remit_graph.model.principal import KINDS, check_principal_id
 from remit_graph.model.scope import OPEN, Scope, check_scope, parse_scope
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from remit_graph.model.instant import Instant
 
@@ -172,47 +172,62 @@ def parse_edge(record: Mapping[str, Any], *, revision_from: int = 0) -> Edge:
         ModelError: an unknown type or a member of the wrong shape. Ends are checked by `check_ends`, since a stored
             edge of a forbidden shape must be readable in order to be reported.
     """
-    name = str(record.get("edge"))
-    if name not in EdgeType.__members__:
-        raise ModelError(f"`{name}` is no kind of edge; known are {', '.join(EdgeType)}")
+    get = record.get
+    kind = _BY_NAME.get(str(get("edge")))
+    if kind is None:
+        raise ModelError(f"`{get('edge')}` is no kind of edge; known are {', '.join(EdgeType)}")
+    for name in _NUMBERS:
+        # Exact type: this is on the path of every row of a load, and a boolean is no number.
+        if (value := get(name)) is not None and type(value) is not int:
+            raise ModelError(f"`{get('edge_id')}`: `{name}` is a whole number, not `{value}`")
+    domains = get("domains")
     return Edge(
         edge_id=check_name(record["edge_id"]),
-        version=_whole(record, "version", 1) or 1,
-        edge=EdgeType(name),
+        version=get("version") or 1,
+        edge=kind,
         from_=intern(record["from"]),
         to=intern(record["to"]),
-        scope=_shared(parse_scope(record["scope"])) if record.get("scope") else OPEN,
-        valid_from=_whole(record, "valid_from"),
-        valid_until=_whole(record, "valid_until"),
-        epoch=_whole(record, "epoch", 0) or 0,
-        issuer=intern(record.get("issuer", "")),
-        max_depth=_whole(record, "max_depth"),
-        ownership_epoch=_whole(record, "ownership_epoch"),
-        rests_on=tuple(sorted((each["edge_id"], each["ownership_epoch"]) for each in record.get("rests_on", ()))),
-        under=record.get("under"),
-        except_=tuple(sorted(record.get("except", ()))),
-        count=_whole(record, "count"),
-        domains=tuple(sorted(record["domains"])) if record.get("domains") is not None else None,
+        scope=_shared(get("scope")),
+        valid_from=get("valid_from"),
+        valid_until=get("valid_until"),
+        epoch=get("epoch") or 0,
+        issuer=intern(get("issuer", "")),
+        max_depth=get("max_depth"),
+        ownership_epoch=get("ownership_epoch"),
+        rests_on=_rests_on(get("rests_on")),
+        under=get("under"),
+        except_=tuple(sorted(get("except") or ())),
+        count=get("count"),
+        domains=None if domains is None else tuple(sorted(domains)),
         revision_from=revision_from,
     )
 
 
-_SCOPES: dict[Scope, Scope] = {}
+_BY_NAME: Final[Mapping[str, EdgeType]] = {str(each): each for each in EdgeType}
+_NUMBERS: Final = ("version", "valid_from", "valid_until", "epoch", "max_depth", "ownership_epoch", "count")
+
+_SCOPES: dict[str, Scope] = {}
 _SCOPES_KEPT: Final = 100_000
 
 
-def _shared(scope: Scope) -> Scope:
-    """Return an equal scope that other edges hold too: a million edges must fit in memory (model.md 9)."""
-    if len(_SCOPES) > _SCOPES_KEPT:
-        _SCOPES.clear()
-    return _SCOPES.setdefault(scope, scope)
+def _shared(record: Mapping[str, Any] | None) -> Scope:
+    """Return the scope of a record, the same one for edges that say the same: a million edges must fit in memory.
+
+    They are told apart by their text. Values do not do: `1` and `true` are equal in Python.
+    """
+    if not record:
+        return OPEN
+    text = repr(record)
+    scope = _SCOPES.get(text)
+    if scope is None:
+        if len(_SCOPES) >= _SCOPES_KEPT:
+            _SCOPES.clear()
+        scope = _SCOPES[text] = parse_scope(record)
+    return scope
 
 
-def _whole(record: Mapping[str, Any], name: str, default: int | None = None) -> int | None:
-    value = record.get(name, default)
-    if value is not None and type(value) is not int:
-        raise ModelError(f"`{record.get('edge_id')}`: `{name}` is a whole number, not `{value}`")
-    return value
+def _rests_on(records: Iterable[Mapping[str, Any]] | None) -> tuple[tuple[str, int], ...]:
+    return tuple(sorted((each["edge_id"], each["ownership_epoch"]) for each in records)) if records else ()
 
 
 def check_ends(edge: Edge) -> None:
