@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from remit_service.decision.caller import Caller
+from remit_service.governance import emergency
 from remit_service.governance.consequences import consequences_of, with_consequences
 from remit_service.governance.ending import Target, revoke
 from remit_service.governance.impact import Impact
@@ -113,7 +114,7 @@ class Governor:
         )
         done = await self.point.submit(submission)
         # (4) Record.
-        await self._record(actor, order, asked, dry_run=False)
+        await self.record(actor, order, asked.action.value)
         return _outcome(done)
 
     def _decider(self, asked: Asked, actor: Actor, found: Found | None) -> Callable[[View, Instant], Verdict]:
@@ -135,7 +136,7 @@ class Governor:
     ) -> Outcome:
         view, at = self.point.view, self.point.now()
         verdict = decide(view, at)
-        await self._record(actor, order, asked, dry_run=True)
+        await self.record(actor, order, asked.action.value, dry_run=True)
         if isinstance(verdict, Refused):
             return Outcome(body=verdict.facts, revision=view.revision, refused=verdict, dry_run=True)
         told = {**verdict.result, "dry_run": True}
@@ -146,12 +147,27 @@ class Governor:
             told["impact"] = await looking.of(verdict.changes)
         return Outcome(body=told, revision=view.revision, dry_run=True)
 
-    async def _record(self, actor: Actor, order: Order, asked: Asked, *, dry_run: bool) -> None:
-        labels = {**order.labels, "kind": "governance", "command": asked.action.value}
+    async def record(self, actor: Actor, order: Order, command: str, *, dry_run: bool = False) -> None:
+        """Record what the policy was asked in the name of `actor` and answered."""
+        labels = {**order.labels, "kind": "governance", "command": command}
         if dry_run:
             labels["dry_run"] = True
         for evaluation, decision in actor.decisions:
             await self.point.recorder.record(decision, evaluation, order.caller, labels)
+
+    def glass_report(self, glass_id: str) -> dict[str, Any] | None:
+        """Return what was done under a break-glass grant, or None where there is none."""
+        record = self.point.view.records.get(emergency.NOUN, {}).get(glass_id)
+        if record is None:
+            return None
+        receipts = self.point.view.coordination.kept_records["receipt"].pairs()
+        used = [each for _, each in receipts if glass_id in each.get("authority_origin", ())]
+        names = ("receipt_id", "principal", "action", "resource_key", "status", "final_version")
+        return {
+            "break_glass": emergency.shown(record),
+            "decisions": Impact(self.point, self.log).resting_on({glass_id}),
+            "receipts": [{name: each[name] for name in names if each.get(name) is not None} for each in used],
+        }
 
 
 def _outcome(done: Done) -> Outcome:

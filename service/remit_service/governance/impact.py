@@ -16,6 +16,7 @@ from remit_service.governance.trying import tried
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Set as AbstractSet
 
     from remit_graph.model.change import Change
     from remit_service.decision.decision import Decision
@@ -47,22 +48,28 @@ class Impact:
 
     def rested_on(self, changes: Iterable[Change]) -> list[dict[str, Any]]:
         """Return the newest decisions whose proof holds an edge that `changes` end, newest first."""
+        told = list(changes)
         ended = {
             f"{edge_id}@{version}"
-            for each in changes
+            for each in told
             if each.kind == "edges.end"
             for edge_id, version in each.body["edges"]
         }
-        gone = {each.body["id"] for each in changes if each.kind == "principal.end"}
+        gone = {each.body["id"] for each in told if each.kind == "principal.end"}
+        return self.resting_on(ended, gone)
+
+    def resting_on(self, positions: AbstractSet[str], subjects: AbstractSet[str] = frozenset()) -> list[dict[str, Any]]:
+        """Return the newest decisions that rested on one of these edges, or were asked for one of these subjects."""
         found = [
             {
                 "decision_id": each["decision_id"],
                 "timestamp": each["timestamp"],
                 **_question(each),
-                "rested_on": sorted(ended & set(each.get("determining") or ())),
+                "outcome": (each.get("result") or {}).get("outcome"),
+                "rested_on": sorted(positions & set(each.get("determining") or ())),
             }
             for each in self._recent()
-            if not ended.isdisjoint(each.get("determining") or ()) or _subject(each) in gone
+            if not positions.isdisjoint(each.get("determining") or ()) or _subject(each) in subjects
         ]
         return found[:MAX_SHOWN]
 

@@ -11,6 +11,7 @@ from remit_graph.laws.refusal import Refusal
 from remit_graph.model.builtin import Governance
 from remit_graph.model.edge import GRANT_CLASS, MEMBERSHIPS, Edge, EdgeType
 from remit_graph.view.foundation import owners_over, past_owners
+from remit_graph.view.grounds import ViewGrounds
 from remit_service.governance.delegating import delegate, make_delegation
 from remit_service.governance.law import Actor, permitted, refused_by_policy
 from remit_service.governance.names import misnamed, unknown_edge, unknown_ends
@@ -30,7 +31,25 @@ def make_grant(policy: Policy, view: View, at: Instant, actor: Actor, spec: Edge
     """Decide a new grant, right, ownership, membership or structural edge."""
     if missing := lives_on(view, spec.edge, at) or unknown_ends(view, spec.edge):
         return missing
-    return _grant(policy, view, at, actor, spec.edge, action=Governance.GRANT)
+    edge = spec.edge if spec.names_issuer else replace(spec.edge, issuer=_issuer(view, at, actor, spec.edge))
+    return _grant(policy, view, at, actor, edge, action=Governance.GRANT)
+
+
+def _issuer(view: View, at: Instant, actor: Actor, edge: Edge) -> str:
+    """Return in whose name an edge is issued where nobody says: of a root, the delegator, an owner, else the actor.
+
+    Only what the actor acts as counts, so that this adds to nobody's rights.
+    """
+    voices = [actor.principal, *sorted(ViewGrounds(view=view, at=at).acts_as(actor.principal) - {actor.principal})]
+    for may_issue in (
+        view.is_root,
+        lambda voice: edge.edge is EdgeType.MAY_DELEGATE and voice == edge.from_,
+        lambda voice: any(True for _ in view.outgoing(EdgeType.OWNS, voice)),
+    ):
+        found = next((voice for voice in voices if may_issue(voice)), None)
+        if found is not None:
+            return found
+    return actor.principal
 
 
 def amend(policy: Policy, view: View, at: Instant, actor: Actor, spec: EdgeSpec, *, version: int | None) -> Verdict:

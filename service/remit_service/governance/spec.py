@@ -38,23 +38,25 @@ class EdgeSpec:
     Attributes:
         edge: As it would be stored, `version`, `epoch` and stamps still open.
         under: Edge id of the right it should rest on, or None for any.
+        names_issuer: Whether the body says in whose name it is issued; else that follows from the actor.
     """
 
     edge: Edge
     under: str | None = None
+    names_issuer: bool = False
 
 
 def delegation_spec(body: Mapping[str, Any]) -> EdgeSpec:
     """Read `POST /v1/delegations`.
 
     Raises:
-        RequestError, ModelError: a member is missing, unknown or malformed.
+        RequestError: a member is missing, unknown or malformed.
     """
     refuse_unknown(body, _DELEGATION)
     delegator, delegate = text(body, "delegator"), text(body, "delegate")
     record = {
         **_window(body),
-        "edge_id": check_name(text(body, "delegation_id")),
+        "edge_id": _id(text(body, "delegation_id"), "delegation_id"),
         "edge": EdgeType.DELEGATES.value,
         "from": delegator,
         "to": delegate,
@@ -69,7 +71,7 @@ def grant_spec(body: Mapping[str, Any], *, issuer: str) -> EdgeSpec:
     """Read `POST /v1/grants`; `issuer` stands where the body names none.
 
     Raises:
-        RequestError, ModelError: a member is missing, unknown or malformed, or the edge joins what it may not.
+        RequestError: a member is missing, unknown or malformed, or the edge joins what it may not.
     """
     refuse_unknown(body, _GRANT)
     kind = text(body, "edge")
@@ -77,7 +79,7 @@ def grant_spec(body: Mapping[str, Any], *, issuer: str) -> EdgeSpec:
         raise RequestError("a delegation is made at /v1/delegations", pointer="/edge")
     record = {
         **_window(body),
-        "edge_id": check_name(text(body, "edge_id")),
+        "edge_id": _id(text(body, "edge_id"), "edge_id"),
         "edge": kind,
         "from": text(body, "from"),
         "to": text(body, "to"),
@@ -86,14 +88,14 @@ def grant_spec(body: Mapping[str, Any], *, issuer: str) -> EdgeSpec:
         "max_depth": _depth(body),
         **{name: body[name] for name in ("count", "domains") if name in body},
     }
-    return EdgeSpec(edge=_checked(record))
+    return EdgeSpec(edge=_checked(record), names_issuer=body.get("issuer") is not None)
 
 
 def membership_spec(body: Mapping[str, Any], *, issuer: str) -> EdgeSpec:
     """Read `POST /v1/memberships`: who acts as a role, or belongs to a team; id and kind follow from the two ends.
 
     Raises:
-        RequestError, ModelError: a member is missing, unknown or malformed, or the edge joins what it may not.
+        RequestError: a member is missing, unknown or malformed, or the edge joins what it may not.
     """
     refuse_unknown(body, _MEMBERSHIP)
     member, of = text(body, "from"), text(body, "to")
@@ -103,7 +105,7 @@ def membership_spec(body: Mapping[str, Any], *, issuer: str) -> EdgeSpec:
         raise RequestError(f"`edge` is one of {', '.join(sorted(MEMBERSHIPS))}", pointer="/edge")
     record = {
         **_window(body),
-        "edge_id": check_name(optional(body, "edge_id") or edge_id_of(EdgeType(kind), member, of)),
+        "edge_id": _id(optional(body, "edge_id") or edge_id_of(EdgeType(kind), member, of), "edge_id"),
         "edge": kind,
         "from": member,
         "to": of,
@@ -116,7 +118,7 @@ def amended(current: Edge, body: Mapping[str, Any]) -> EdgeSpec:
     """Read `PATCH /v1/grants/{edge_id}`: what the body names replaces what the edge has; null opens a bound.
 
     Raises:
-        RequestError, ModelError: a member is unknown or malformed.
+        RequestError: a member is unknown or malformed.
     """
     refuse_unknown(body, _AMENDMENT)
     record = current.record()
@@ -191,6 +193,13 @@ def refuse_unknown(body: Mapping[str, Any], known: frozenset[str]) -> None:
             raise RequestError(f"there is no member `{name}`; known are {', '.join(sorted(known))}", pointer=f"/{name}")
 
 
+def _id(value: str, name: str) -> str:
+    try:
+        return check_name(value)
+    except ModelError as error:
+        raise RequestError(error.message, pointer=f"/{name}") from error
+
+
 def _scope(body: Mapping[str, Any]) -> dict[str, Any]:
     scope = body.get("scope")
     if scope is not None and not isinstance(scope, dict):
@@ -208,12 +217,15 @@ def _depth(body: Mapping[str, Any]) -> int | None:
 
 
 def _checked(record: Mapping[str, Any]) -> Edge:
-    edge = parse_edge({name: value for name, value in record.items() if value is not None})
-    check_ends(edge)
-    check_scope(edge.scope)
-    begins, ends = edge.valid_from, edge.valid_until
+    begins, ends = record.get("valid_from"), record.get("valid_until")
     if begins is not None and ends is not None and begins >= ends:
         raise RequestError("`valid_until` lies after `valid_from`", pointer="/valid_until")
+    try:
+        edge = parse_edge({name: value for name, value in record.items() if value is not None})
+        check_ends(edge)
+        check_scope(edge.scope)
+    except ModelError as error:
+        raise RequestError(error.message, code=error.code, pointer="") from error
     return edge
 
 

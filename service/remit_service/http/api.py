@@ -12,6 +12,7 @@ from remit_service.http.coordination.api import coordination_router
 from remit_service.http.decisions import find_record, recent_records
 from remit_service.http.documented import answers, body
 from remit_service.http.explain import explain
+from remit_service.http.governance.api import governance_router
 from remit_service.http.limits import InFlight
 from remit_service.http.problems import Problem, ProblemError
 from remit_service.http.replies import CALLED, exchange_of, json
@@ -37,6 +38,7 @@ def make_router(service: Service) -> APIRouter:
     router.include_router(search.make_router(service))
     if service.coordinator is not None:
         router.include_router(coordination_router(service, service.coordinator))
+        router.include_router(governance_router(service, service.coordinator.point))
     _add_public(router, service)
     console.add_routes(router, warns=service.identifier.loopback.is_open)
     return router

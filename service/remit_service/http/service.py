@@ -44,8 +44,8 @@ class Service:
     readings: Readings
     coordinator: Coordinator | None = None
 
-    async def caller(self, exchange: Exchange) -> Caller:
-        """Return who is calling, within its rate.
+    async def caller(self, exchange: Exchange, *, principals: bool = False) -> Caller:
+        """Return who is calling, within its rate; with `principals` also who is no enforcement point.
 
         Raises:
             ProblemError: 401, 403 or 429.
@@ -53,7 +53,8 @@ class Service:
         """
         exchange.require_single_headers()
         try:
-            caller = await self.identifier.identify(Presented(exchange.headers, exchange.peer))
+            presented = Presented(exchange.headers, exchange.peer)
+            caller = await self.identifier.identify(presented, principals=principals)
         except IdentityError as error:
             headers = (CHALLENGE,) if error.status == _UNAUTHORIZED else ()
             raise ProblemError(

@@ -34,8 +34,13 @@ class Identifier:
         self._view = view
         self.loopback = loopback
 
-    async def identify(self, presented: Presented) -> Caller:
+    async def identify(self, presented: Presented, *, principals: bool = False) -> Caller:
         """Return who is calling.
+
+        Args:
+            presented: What the caller presents.
+            principals: Whether an identity of a principal that is no enforcement point will do: who governs speaks for
+                itself.
 
         Raises:
             BadCredentials: nothing is presented where something is needed, or it proves nothing.
@@ -44,13 +49,13 @@ class Identifier:
         for verifier in self._verifiers:
             verified = await verifier.verify(presented)
             if verified is not None:
-                return await self._caller(verified, presented)
+                return await self._caller(verified, presented, principals=principals)
         if b"authorization" in presented.headers:
             # Credentials of a kind that is not configured here are wrong ones, also on loopback.
             raise BadCredentials("the credentials are not of a kind that is accepted here")
         return self.loopback.admit(presented)
 
-    async def _caller(self, verified: Verified, presented: Presented) -> Caller:
+    async def _caller(self, verified: Verified, presented: Presented, *, principals: bool) -> Caller:
         view = self._view()
         names = (verified.actor,) if verified.actor is not None else verified.names
         for name in names:
@@ -60,6 +65,9 @@ class Identifier:
                 if subject is None and verified.actor is not None:
                     subject = verified.names[0]
                 return Caller(point=point, identity=name, subject_identity=subject, address=presented.peer)
+        known = next((name for name in names if name in view.identities), None)
+        if principals and known is not None:
+            return Caller(point=None, identity=known, subject_identity=known, address=presented.peer)
         raise UnknownCaller(f"`{names[0]}` belongs to no enforcement point of this realm")
 
     async def _subject(self, presented: Presented) -> str | None:
