@@ -137,6 +137,7 @@ class History:
         proof = [f"{edge_id}@{self._versions[edge_id]}" for edge_id in sorted(self._versions)[:3]]
         body: dict[str, Any] = {"id": name, "holder": self._random.choice(PRINCIPALS), "number": self._made}
         body |= {"resource_key": self._random.choice(RESOURCES), "proof": proof, "tokens": {"wp:post:1#body": 7}}
+        body |= {"point": "service:gate", "expires_at": 10**15 + self._made}
         if noun == "capability":
             body["approval_id"] = f"approval-{self._random.randrange(6)}"
         return [Change(f"{noun}.put", body)]
