@@ -113,7 +113,10 @@ _as_fresh(presented, row) if {
 #   why a root does not rest on the owner of a row. A root seen from afar, of a near miss, may lack what is compared
 #   here: then nothing is held against it
 # scope: document
-objections(root, row) := {code | some code, true in _objection(root, row)} if row.owner != null
+objections(root, row) := {code | some code, true in _objection(root, row)} if {
+	row.owner != null
+	not rests(root, row)
+}
 
 _objection(root, row) := {
 	"not_owner": root.from != row.owner,

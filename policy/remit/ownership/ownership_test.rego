@@ -102,6 +102,15 @@ test_asks_about_every_managed_field_of_a_request_on_the_whole_resource if {
 	codes(array.concat(whole, charted)) == []
 }
 
+# What a grant rests on is held against it for no other field's sake.
+test_holds_nothing_against_the_owners_that_a_grant_rests_on if {
+	under := [{"edge_id": "own-seo", "ownership_epoch": 9}]
+	body := object.union(fixture.owned("body"), {"owner": "controller:content", "edge_id": "own-body"})
+	both := array.concat(rows([row, body]), fixture.added("/chains/0/hops/0/stamped_fields", ["canonical"]))
+
+	codes(array.concat(grant(under), both)) == ["not_owner"]
+}
+
 # What holds a lease from before the freeze may finish until the deadline; it may not begin or renew.
 test_lets_a_holder_finish_after_the_freeze if {
 	{note: codes(array.concat(frozen, patch)) | some note, patch in finishing} == {

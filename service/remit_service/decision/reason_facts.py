@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from remit_graph.model.condition import Condition, Scales, Truth
 from remit_graph.model.instant import format_instant
 from remit_graph.model.registry import KEY_TYPE
+from remit_service.decision.passes import approval_facts, capability_facts
 
 if TYPE_CHECKING:
     from remit_graph.model.edge import Edge
@@ -212,8 +213,9 @@ def _truncated(_code: str, case: Case) -> dict[str, Any]:
 
 def _ownership(code: str, case: Case) -> dict[str, Any]:
     rows = [row for row in case.document["resource"]["ownership"] if row["managed"]]
+    root = _root(case)
     wanted = _OWNER_ROWS[code]
-    row = next((each for each in rows if wanted(each)), rows[0] if rows else None)
+    row = next((each for each in rows if wanted(each, root)), rows[0] if rows else None)
     if row is None:
         return {}
     return {
@@ -222,25 +224,53 @@ def _ownership(code: str, case: Case) -> dict[str, Any]:
         "owners": row["owners"] or None,
         "ownership_epoch": row["ownership_epoch"],
         "presented": _presented_epoch(case, row),
-        "root": _root(case),
+        "root": root.get("from"),
     }
 
 
-_OWNER_ROWS: Final[dict[str, Callable[[Mapping[str, Any]], bool]]] = {
-    "ownership_unresolved": lambda row: row["owner"] is None,
-    "ownership_conflict": lambda row: len(row["owners"]) > 1,
-    "not_owner": lambda row: row["owner"] is not None,
-    "stale_ownership_epoch": lambda row: row["owner"] is not None,
-    "owner_frozen": lambda row: bool(row["frozen"]),
+Row = Mapping[str, Any]
+
+
+def _is_of_another(row: Row, root: Row) -> bool:
+    """Whether the owner of a field is another than the one that the root of the chain rests on."""
+    if row["owner"] is None or _rests(root, row):
+        return False
+    if root.get("edge") == "OWNS":
+        return bool(root["from"] != row["owner"])
+    return row["field"] not in root.get("stamped_fields", ())
+
+
+def _is_of_before(row: Row, root: Row) -> bool:
+    """Whether the root of the chain rests on an earlier owner of a field."""
+    if row["owner"] is None or _rests(root, row):
+        return False
+    return root.get("edge") == "OWNS" or row["field"] in root.get("stamped_fields", ())
+
+
+def _rests(root: Row, row: Row) -> bool:
+    stamp = {"edge_id": row["edge_id"], "ownership_epoch": row["ownership_epoch"]}
+    if root.get("edge") == "OWNS":
+        return all(root.get(name) == value for name, value in stamp.items())
+    return stamp in root.get("rests_on", ())
+
+
+_OWNER_ROWS: Final[dict[str, Callable[[Row, Row], bool]]] = {
+    "ownership_unresolved": lambda row, _root: row["owner"] is None,
+    "ownership_conflict": lambda row, _root: len(row["owners"]) > 1,
+    "not_owner": _is_of_another,
+    "stale_ownership_epoch": _is_of_before,
+    "owner_frozen": lambda row, _root: bool(row["frozen"]),
 }
 
 
-def _root(case: Case) -> str | None:
+def _root(case: Case) -> Row:
+    """The root of the first chain, or of the first that came near; empty where there is neither."""
     chains = case.document["chains"] or case.document["near_misses"]
-    return chains[0]["hops"][0]["from"] if chains else None
+    root: Row = chains[0]["hops"][0] if chains else {}
+    return root
 
 
-def _presented_epoch(case: Case, row: Mapping[str, Any]) -> int | None:
+def _presented_epoch(case: Case, row: Row) -> int | None:
     said = case.document["request"]["context"].get("ownership_epoch")
     if said is not None and row["ownership_epoch"] is not None and said < row["ownership_epoch"]:
         return int(said)
@@ -272,22 +302,6 @@ def _policy_error(_code: str, case: Case) -> dict[str, Any]:
     errors = case.result.get("policy_errors") or [{}]
     first = dict(errors[0])
     return {"expected": first.get("type"), "found": first.get("found", "nothing"), **first}
-
-
-def _approval(_code: str, case: Case) -> dict[str, Any]:
-    demanded = case.result.get("approvals") or [{}]
-    given = case.document.get("approval") or {}
-    return {
-        "rule": demanded[0].get("rule"),
-        "quorum": demanded[0].get("quorum"),
-        "approvers": str(len(given.get("approvers", ()))),
-        "approval_id": given.get("approval_id"),
-    }
-
-
-def _capability(_code: str, case: Case) -> dict[str, Any]:
-    presented = case.document.get("capability") or {}
-    return {"environment": next(iter(_environments(case)), None), "capability_id": presented.get("capability_id")}
 
 
 def _conflict(_code: str, case: Case) -> dict[str, Any]:
@@ -366,9 +380,10 @@ _BUILDERS: Final[dict[str, Callable[[str, Case], dict[str, Any]]]] = {
     "stale_resource_version": _version,
     "policy_denied": _site,
     "policy_error": _policy_error,
-    "approval_required": _approval,
-    "approval_stale": _approval,
-    "capability_required": _capability,
+    **dict.fromkeys(("approval_required", "approval_stale"), approval_facts),
+    **dict.fromkeys(
+        ("capability_required", "capability_expired", "capability_revoked", "capability_mismatch"), capability_facts
+    ),
     **dict.fromkeys(
         ("resource_busy", "resource_coordinated", "conflicting_operation", "conflict_unknown", "follower"), _conflict
     ),
