@@ -185,6 +185,30 @@ def test_ownership_moves_while_somebody_writes(hire: Any, point: DecisionPoint) 
     assert (late["recorded"], late["code"]) == (410, "lease_revoked")
 
 
+@pytest.mark.feature("S05", "S112")
+def test_authority_is_revoked_in_the_middle_of_an_operation(hire: Any, point: DecisionPoint) -> None:
+    """The write that was on its way cannot be recorded, the next is denied, and the receipt says REVOKED."""
+    body = begin("instance:linking-agent-1", "UPDATE_LINKS", "wp:post:1025")
+    worker = hire(body)
+    operation = worker.hear()
+    revocation = {
+        "actor": "role:orchestrator",
+        "target": {"delegation_id": "del-fan-links"},
+        "reason": "ticket 4711",
+    }
+    with httpx.Client(base_url=point.url, timeout=20) as client:
+        revoked = client.post("/v1/revocations", json=revocation)
+        worker.tell(WRITE)
+        late = worker.hear()
+        again = client.post("/access/v1/evaluation", json=body).json()
+        receipt = client.get(f"/v1/receipts/{operation['coordination_id']}").json()
+
+    assert revoked.json()["ended"]["leases"] == [operation["lease"]["lease_id"]], revoked.text
+    assert (late["recorded"], late["code"]) == (410, "lease_revoked")
+    assert [each["code"] for each in again["context"]["reasons"]] == ["delegation_revoked"]
+    assert receipt["status"] == "REVOKED"
+
+
 @pytest.mark.feature("S62")
 def test_leases_survive_the_end_of_their_decision_point(point: DecisionPoint) -> None:
     """Killed and started again, the decision point knows holder and token; the holder renews, another is told busy."""

@@ -58,5 +58,5 @@ _REVOKED: Final = Chapter(
     ),
 )  # fmt: skip
 
-OWNERS: Final = (_TRANSFER,)
+OWNERS: Final = (_TRANSFER, _REVOKED)
 """What moves and what ends authority."""
