@@ -192,3 +192,21 @@ async def test_a_command_waiting_when_the_process_stops_is_told_so(tmp_path: Pat
         await writer.aclose()
         with pytest.raises(LedgerUnavailable):
             await asyncio.wait_for(task, 5)
+
+
+async def test_a_command_that_cannot_be_decided_harms_no_other(tmp_path: Path) -> None:
+    """A fault in one command reaches its caller; the commands beside it, and those after it, are appended."""
+
+    def broken(view: View, _at: Instant) -> Verdict:
+        view.principals.pop("role:nobody")
+        raise AssertionError("pop raises first")
+
+    async with a_writer(tmp_path / "l.db") as (writer, replica):
+        fault = Submission(action="TEST", actor="system", decide=broken)
+        results = await asyncio.gather(
+            writer.submit(put("role:a")), writer.submit(fault), writer.submit(put("role:b")), return_exceptions=True
+        )
+
+        assert isinstance(results[1], KeyError)
+        assert sorted(replica.view.principals) == ["role:a", "role:b"]
+        assert (await writer.submit(put("role:c"))).revision == 3

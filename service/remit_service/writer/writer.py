@@ -17,6 +17,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 import msgspec
+import structlog
 
 from remit_graph.errors import (
     ConstraintBroken,
@@ -39,6 +40,8 @@ if TYPE_CHECKING:
     from remit_graph.ports import Ledger
     from remit_service.clock import Clock
     from remit_service.replica.replica import Replica
+
+_log = structlog.get_logger(__name__)
 
 DECIDE_SECONDS: Final = 0.015
 """Longest time one batch may be decided: reads wait meanwhile (rules.md 11)."""
@@ -192,12 +195,18 @@ class Writer:
             for index, waiting in enumerate(pending):
                 if decided and self._clock.monotonic() - started > DECIDE_SECONDS:
                     return decided, list(pending[index:])
-                each = _decide_one(waiting, view, at)
                 is_last = index + 1 == len(pending)
-                if each.command is not None and not (is_last and _ends_much(each.command)):
-                    revision += 1
-                    apply_changes(view, each.command.changes, journal, revision=revision, at=at)
-                    journal.put(view.scalars, "revision", revision)
+                try:
+                    each = _decide_one(waiting, view, at)
+                    if each.command is not None and not (is_last and _ends_much(each.command)):
+                        apply_changes(view, each.command.changes, journal, revision=revision + 1, at=at)
+                        journal.put(view.scalars, "revision", revision + 1)
+                except Exception as error:
+                    # A fault of this command alone: it is told so, and the others are decided again without it.
+                    _log.exception("a command could not be decided", action=waiting.submission.action)
+                    _fail(waiting, error)
+                    return [], [other for other in pending if other is not waiting]
+                revision += each.command is not None
                 decided.append(each)
         finally:
             journal.undo()
