@@ -201,7 +201,7 @@ class Writer:
                     if each.command is not None and not (is_last and _ends_much(each.command)):
                         apply_changes(view, each.command.changes, journal, revision=revision + 1, at=at)
                         journal.put(view.scalars, "revision", revision + 1)
-                except Exception as error:
+                except Exception as error:  # noqa: BLE001 - whatever it is, it must not end the writer
                     # A fault of this command alone: it is told so, and the others are decided again without it.
                     _log.exception("a command could not be decided", action=waiting.submission.action)
                     _fail(waiting, error)
