@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from remit_service.bundle.serve import Published, published
+from remit_service.coordination.bounds import LeasePolicy
 from remit_service.coordination.tables import Tables, tables_of
 from remit_service.decision.reasons import ReasonTable
 from remit_service.engines.embedded import EmbeddedEngine
@@ -53,8 +54,14 @@ class Policy:
         return self.bundle.revision
 
 
-def policy_of(bundle: Bundle, engine: PolicyEngine | None = None) -> Policy:
-    """Compile a bundle and read its data; decisions are answered by `engine`, or in process where it is None."""
+def policy_of(bundle: Bundle, engine: PolicyEngine | None = None, *, leases: LeasePolicy | None = None) -> Policy:
+    """Compile a bundle and read its data.
+
+    Args:
+        bundle: What decides.
+        engine: What answers decisions; the engine in process where it is None.
+        leases: How long things are held; the defaults where it is None.
+    """
     embedded = EmbeddedEngine(bundle)
     data = msgspec.json.decode(bundle.data_json)
     reasons = ReasonTable(data["remit"]["reasons"]["codes"])
@@ -68,5 +75,5 @@ def policy_of(bundle: Bundle, engine: PolicyEngine | None = None) -> Policy:
         scales=scales,
         archive=published(bundle),
         data=data,
-        tables=tables_of(data),
+        tables=tables_of(data, leases=leases),
     )
