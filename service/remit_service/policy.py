@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from remit_service.bundle.serve import Published, published
-from remit_service.coordination.bounds import LeasePolicy
 from remit_service.coordination.tables import Tables, tables_of
 from remit_service.decision.reasons import ReasonTable
 from remit_service.engines.embedded import EmbeddedEngine
@@ -19,6 +18,7 @@ if TYPE_CHECKING:
 
     from remit_graph.model.condition import Scales
     from remit_service.bundle.model import Bundle
+    from remit_service.coordination.bounds import LeasePolicy
     from remit_service.engines.ports import PolicyEngine
 
 
