@@ -53,7 +53,7 @@ test_restricts_no_fields_of_a_request_on_the_whole_resource if {
 
 test_adds_what_the_site_demands if {
 	duty := {"id": "notify", "type": "notify", "properties": {"channel": "seo"}}
-	document := fixture.decide([]) with data.custom.obligations as {duty}
+	document := fixture.decide_at_site([], {"obligations": {duty}})
 
 	document.obligations == [duty, fixture.precondition, fixture.restrict_fields]
 }

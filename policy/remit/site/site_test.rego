@@ -8,16 +8,18 @@ import data.remit.fixture_test as fixture
 freeze := {"rule": "freeze", "code": "change_freeze", "message": "nothing is published on a Sunday"}
 
 test_refuses_with_the_code_of_the_site if {
-	document := fixture.decide([]) with data.custom.deny as {freeze}
+	document := fixture.decide_at_site([], {"deny": {freeze}})
 
 	document == object.union(fixture.refused("deny", ["policy_denied"]), {"site": [freeze]})
 }
 
 # A deny rule never widens: what was refused stays refused, with one reason more.
 test_never_turns_a_refusal_into_a_permit if {
-	document := fixture.decide(fixture.replaced("/chains", [])) with data.custom.deny as {freeze}
-		with data.custom.obligations as {{"id": "notify", "type": "notify", "properties": {}}}
-		with data.custom.required_approvals as {{"rule": "two", "quorum": 2, "mode": "per_call"}}
+	document := fixture.decide_at_site(fixture.replaced("/chains", []), {
+		"deny": {freeze},
+		"obligations": {{"id": "notify", "type": "notify", "properties": {}}},
+		"required_approvals": {{"rule": "two", "quorum": 2, "mode": "per_call"}},
+	})
 
 	document == object.union(
 		fixture.denied(["no_authority", "approval_required", "policy_denied"]),
@@ -26,9 +28,9 @@ test_never_turns_a_refusal_into_a_permit if {
 }
 
 test_demands_the_approvals_of_the_site if {
-	document := fixture.decide([]) with data.custom.required_approvals as {
-		{"rule": "two", "quorum": 2, "mode": "per_call"},
-	}
+	document := fixture.decide_at_site([], {
+		"required_approvals": {{"rule": "two", "quorum": 2, "mode": "per_call"}},
+	})
 
 	document == object.union(
 		fixture.refused("review_required", ["approval_required"]),
@@ -40,7 +42,7 @@ test_demands_the_approvals_of_the_site if {
 test_denies_with_an_error_that_names_rule_and_pointer if {
 	{note: found |
 		some note, pointers in reads
-		document := fixture.decide([]) with data.custom.requires as {"score": pointers}
+		document := fixture.decide_at_site([], {"requires": {"score": pointers}})
 		found := [
 			document.reasons,
 			[[problem.pointer, problem.expected, problem.found] | some problem in document.policy_errors],
@@ -67,7 +69,7 @@ reads := {
 }
 
 test_reports_the_error_as_data if {
-	document := fixture.decide([]) with data.custom.requires as {"score": {"/request/context/score": "number"}}
+	document := fixture.decide_at_site([], {"requires": {"score": {"/request/context/score": "number"}}})
 
 	document == object.union(fixture.refused("deny", ["policy_error"]), {"policy_errors": [{
 		"rule": "score",
@@ -80,9 +82,7 @@ test_reports_the_error_as_data if {
 test_denies_when_the_site_says_what_nobody_understands if {
 	{note: [found.reasons, found.site] |
 		some note, said in misspoken
-		found := fixture.decide([]) with data.custom.deny as said.deny
-			with data.custom.obligations as said.obligations
-			with data.custom.required_approvals as said.required_approvals
+		found := fixture.decide_at_site([], said)
 	} == {
 		"a denial that is a text": [["policy_denied", "policy_error"], []],
 		"a denial without its code": [["policy_denied", "policy_error"], [freeze]],
@@ -93,14 +93,9 @@ test_denies_when_the_site_says_what_nobody_understands if {
 }
 
 misspoken := {
-	"a denial that is a text": object.union(silent, {"deny": {"freeze"}}),
-	"a denial without its code": object.union(silent, {"deny": {freeze, {"rule": "x", "message": "y"}}}),
-	"an obligation without properties": object.union(silent, {"obligations": {{"id": "a", "type": "b"}}}),
-	"an approval without quorum": object.union(silent, {"required_approvals": {{"rule": "a", "mode": "per_call"}}}),
-	"an approval of another mode": object.union(
-		silent,
-		{"required_approvals": {{"rule": "a", "mode": "once", "quorum": 1}}},
-	),
+	"a denial that is a text": {"deny": {"freeze"}},
+	"a denial without its code": {"deny": {freeze, {"rule": "x", "message": "y"}}},
+	"an obligation without properties": {"obligations": {{"id": "a", "type": "b"}}},
+	"an approval without quorum": {"required_approvals": {{"rule": "a", "mode": "per_call"}}},
+	"an approval of another mode": {"required_approvals": {{"rule": "a", "mode": "once", "quorum": 1}}},
 }
-
-silent := {"deny": set(), "obligations": set(), "required_approvals": set()}
