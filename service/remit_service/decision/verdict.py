@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 from remit_service.decision.decision import Decision, Reason
+from remit_service.decision.passes import ends_of_presented
 from remit_service.decision.reason_facts import Case, facts_of
 
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ def conclude(case: Case, answer: Answer, *, table: ReasonTable, timings_us: dict
         conflicts=tuple(case.result.get("conflicts") or ()),
         epochs=epochs_of(view, case.facts),
         policy_revision=answer.policy_revision,
-        not_after=not_after(carrying, question) if answer.effect == "permit" else None,
+        not_after=not_after(carrying, case) if answer.effect == "permit" else None,
         record_input=case.facts.document,
         timings_us=timings_us,
     )
@@ -104,9 +105,11 @@ def _carrying(facts: Facts, determining: Sequence[str]) -> list[Edge]:
     return next((list(chain.edges) for chain in chains if set(chain.ids) == wanted), [])
 
 
-def not_after(edges: Iterable[Edge], question: Question) -> Instant | None:
-    """Return the earliest end of anything a permit rests on: its edges, and the PART_OF edges above the resource."""
+def not_after(edges: Iterable[Edge], case: Case) -> Instant | None:
+    """Return the earliest end of anything a permit rests on: edges, PART_OF edges above the resource, what is shown."""
+    question = case.question
     ends = [edge.valid_until for edge in edges if edge.valid_until is not None]
+    ends += ends_of_presented(case.facts.document, case.view)
     if question.ground is not None and question.ground.until is not None:
         ends.append(question.ground.until)
     return min(ends, default=None)
