@@ -62,9 +62,11 @@ def _hop(view: View, target: Target, edge: Edge, after: int) -> dict[str, Any]:
         "issuer_standing": issuer_standing(view, edge, target.at) if root else "none",
         "trust": effective_trust(view, edge.from_ if root else edge.to, target.at),
         "disabled": not (view.alive(edge.from_) and (root or view.alive(edge.to))),
+        **({"break_glass": True} if edge.position in view.records.get("break_glass", _NONE) else {}),
     }
 
 
+_NONE: Final[frozenset[str]] = frozenset()
 _FIXED: dict[int, tuple[Edge, dict[str, Any]]] = {}
 _FIXED_KEPT: Final = 50_000
 
