@@ -106,10 +106,10 @@ class Desk:
         """Return the instant so many seconds after the desk was opened."""
         return T0 + round(seconds * SECOND)
 
-    def to(self, seconds: float) -> None:
-        """Move the clock on to so many seconds after the desk was opened."""
+    async def to(self, seconds: float) -> None:
+        """Move the clock on to so many seconds after the desk was opened; the ledger answers meanwhile."""
         self.clock.advance(seconds - (self.clock.now() - T0) / SECOND)
-        self.point.replica._confirmed = self.clock.monotonic()
+        await self.point.replica.catch_up()
 
     async def take(
         self, subject: str, action: str, key: str, *, context: Mapping[str, Any] | None = None, **options: Any

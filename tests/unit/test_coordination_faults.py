@@ -33,7 +33,7 @@ async def test_f057_a_lease_never_goes_to_a_lapsed_waiter(desk: Desk) -> None:
     """A waiter that has stopped asking left the queue, and no lease ever names it."""
     held = await desk.take("instance:a", CANONICAL, POST, ttl=60)
     waiting = await desk.take("instance:b", CANONICAL, POST, wait=60, keep_alive=5)
-    desk.to(20)
+    await desk.to(20)
     await desk.leases.release(held.body["lease"]["lease_id"], desk.caller, token=held.body["lease"]["lease_epoch"])
 
     ended = desk.leases.told(desk.coordinator.waiting.find(waiting.body["waiter_id"]), waiting.body["waiter_id"])
@@ -46,7 +46,7 @@ async def test_f057_a_lease_never_goes_to_a_lapsed_waiter(desk: Desk) -> None:
 async def test_f058_a_paused_holder_is_refused_after_a_takeover(desk: Desk) -> None:
     """A holder that slept past its lease is behind the fence, and is told the token that is current."""
     first = (await desk.take("instance:a", CANONICAL, POST, ttl=2)).body["lease"]
-    desk.to(5)
+    await desk.to(5)
     second = (await desk.take("instance:b", CANONICAL, POST)).body["lease"]
 
     late = await desk.present(first, CANONICAL, expected_version="v1")
@@ -64,10 +64,10 @@ async def test_f058_a_paused_holder_is_refused_after_a_takeover(desk: Desk) -> N
 async def test_f059_no_two_holders_after_a_failed_renewal(desk: Desk) -> None:
     """Until the recorded end nobody else is granted, and from it on the old holder may do nothing."""
     lease = (await desk.take("instance:a", CANONICAL, POST, ttl=15)).body["lease"]
-    desk.to(14.999999)
+    await desk.to(14.999999)
     assert (await desk.take("instance:b", CANONICAL, POST)).code == "resource_busy"
 
-    desk.to(15)
+    await desk.to(15)
     taken = await desk.take("instance:b", CANONICAL, POST)
     renewal = await desk.leases.renew(lease["lease_id"], desk.caller, token=lease["lease_epoch"])
     assert not taken.is_refused
@@ -79,11 +79,11 @@ async def test_f059_no_two_holders_after_a_failed_renewal(desk: Desk) -> None:
 async def test_f060_the_recorded_end_decides_and_no_setting_of_the_challenger(desk: Desk) -> None:
     """Who asks for a shorter life waits as long as the holder's lasts."""
     first = (await desk.take("instance:a", CANONICAL, POST, ttl=30)).body["lease"]
-    desk.to(11)
+    await desk.to(11)
     busy = await desk.take("instance:b", CANONICAL, POST, ttl=10)
     assert (busy.code, busy.body["expires_at"]) == ("resource_busy", desk.instant(30))
 
-    desk.to(31)
+    await desk.to(31)
     second = (await desk.take("instance:b", CANONICAL, POST, ttl=10)).body["lease"]
     assert second["lease_epoch"] > first["lease_epoch"]
 
@@ -105,12 +105,12 @@ def test_f061_settings_without_margin_are_refused(ttl: int, margin: int, skew: i
 async def test_f062_a_lease_survives_the_part_that_granted_it(desk: Desk, tmp_path: Path) -> None:
     """Another decision point on the same store renews it; the holder and the token stay."""
     lease = (await desk.take("instance:a", CANONICAL, POST, ttl=30)).body["lease"]
-    desk.to(5)
+    await desk.to(5)
     other = await open_desk(await sqlite_again(tmp_path, desk.clock), desk.clock)
     try:
         kept = await other.leases.renew(lease["lease_id"], other.caller, token=lease["lease_epoch"])
-        desk.to(10)
-        other.point.replica._confirmed = desk.clock.monotonic()
+        await desk.to(10)
+        await other.point.replica.catch_up()
         busy = await other.take("instance:b", CANONICAL, POST)
     finally:
         await other.point.aclose()
@@ -128,7 +128,7 @@ async def test_f063_dead_waiters_do_not_slow_the_living(desk: Desk, dead: int) -
     for _ in range(dead):
         await desk.take("instance:b", "WORK", "queue:fifo:1", wait=120, keep_alive=5)
     living = await desk.take("instance:h", "WORK", "queue:fifo:1", wait=120, keep_alive=30)
-    desk.to(10)
+    await desk.to(10)
     await desk.leases.release(held["lease_id"], desk.caller, token=held["lease_epoch"])
 
     assert desk.holders("queue:fifo:1") == ["instance:h"]
@@ -145,7 +145,7 @@ async def test_f065_the_token_only_grows(desk: Desk, tmp_path: Path) -> None:
     tokens.append(lease["lease_epoch"])
     await desk.leases.release(lease["lease_id"], desk.caller, token=lease["lease_epoch"])
     tokens.append((await desk.take("instance:b", CANONICAL, POST, ttl=1)).body["lease"]["lease_epoch"])
-    desk.to(2)
+    await desk.to(2)
     third = (await desk.take("instance:c", CANONICAL, POST)).body["lease"]
     tokens.append(third["lease_epoch"])
     ended = await desk.govern(("resource.end", {"key": POST}))
@@ -169,7 +169,7 @@ async def test_f065_the_token_only_grows(desk: Desk, tmp_path: Path) -> None:
 async def test_f066_breaking_a_lease_needs_a_right_and_leaves_a_record(desk: Desk) -> None:
     """Without MAY_REVOKE nothing changes; with it the fence is raised and actor and reason are kept."""
     lease = (await desk.take("instance:a", "WORK", "queue:fifo:1", ttl=30)).body["lease"]
-    desk.to(10)
+    await desk.to(10)
     refused = await desk.leases.end(lease["lease_id"], desk.caller, actor="human:op-1", reason="it looks dead")
     assert refused.code == "no_authority"
     assert desk.holders("queue:fifo:1") == ["instance:a"]
@@ -188,7 +188,7 @@ async def test_f066_breaking_a_lease_needs_a_right_and_leaves_a_record(desk: Des
     assert (receipt["status"], receipt["by"], receipt["reason"]) == ("REVOKED", "human:op-2", "the host is gone")
 
     left = (await desk.take("instance:b", "WORK", "queue:fifo:1", ttl=30)).body["lease"]
-    desk.to(40)
+    await desk.to(40)
     await desk.sweep()
     assert desk.lease(left["lease_id"])["state"] == "EXPIRED"
     assert desk.lease(left["lease_id"])["ended_at"] == desk.instant(40)
@@ -199,7 +199,7 @@ async def test_f069_a_refusal_says_what_stands_in_the_way(desk: Desk) -> None:
     """A lease above the key is named with its holder, token, end and place; when it is over the key is free."""
     await desk.join("team:site", "instance:a", "instance:b")
     held = (await desk.take("instance:a", "UPDATE_SITE", "site:102:product-pages", ttl=30)).body["lease"]
-    desk.to(5)
+    await desk.to(5)
     busy = await desk.take("instance:b", "UPDATE_SITE", "site:102:product-pages:p1")
 
     conflict = busy.body["conflicts"][0]
@@ -211,7 +211,7 @@ async def test_f069_a_refusal_says_what_stands_in_the_way(desk: Desk) -> None:
         "key": "site:102:product-pages",
         "relation": "ancestor",
     }
-    desk.to(31)
+    await desk.to(31)
     assert (await desk.take("instance:b", "UPDATE_SITE", "site:102:product-pages:p1")).code is None
     assert desk.lease(held["lease_id"])["lease_epoch"] == held["lease_epoch"]
 

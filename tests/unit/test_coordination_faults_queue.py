@@ -71,7 +71,7 @@ async def test_f064_a_stream_of_high_priority_starves_nobody(tmp_path: Path) -> 
         granted_at: float | None = None
         holders: list[str] = []
         for tick in range(1, 61):
-            desk.to(tick)
+            await desk.to(tick)
             other = f"instance:heavy-{2 if tick % 2 else 1}"
             await desk.take(other, "WORK", "queue:priority:1", wait=5, keep_alive=600, ttl=600)
             await release(desk, current(desk, "queue:priority:1"))
@@ -90,7 +90,7 @@ async def test_f064_within_one_priority_age_decides(tmp_path: Path) -> None:
     async with desk_on(sqlite_in(tmp_path)) as desk:
         held = (await desk.take("instance:a", "WORK", "queue:priority:1", ttl=600)).body["lease"]
         for second, who in enumerate(("instance:z", "instance:b", "instance:c"), 1):
-            desk.to(second)
+            await desk.to(second)
             await desk.take(who, "WORK", "queue:priority:1", wait=60, keep_alive=60)
         order = []
         await release(desk, held)
@@ -137,7 +137,7 @@ async def test_f067_of_a_renewal_and_an_acquisition_at_the_end_one_wins(tmp_path
             key = f"queue:fifo:{race:02}"
             lease = (await desk.take("instance:a", "WORK", key, ttl=10)).body["lease"]
             desk.clock.advance(10 if race % 2 else 9.999999)
-            desk.point.replica._confirmed = desk.clock.monotonic()
+            await desk.point.replica.catch_up()
             calls = [
                 desk.leases.renew(lease["lease_id"], desk.caller, token=lease["lease_epoch"]),
                 desk.take("instance:b", "WORK", key),
@@ -200,7 +200,7 @@ async def test_f070_taking_over_needs_an_edge_a_priority_and_patience(tmp_path: 
         takeovers = 0
         refusals: set[str] = set()
         for tick in range(60):
-            desk.to(tick)
+            await desk.to(tick)
             for who in ("instance:heavy-1", "instance:heavy-2"):
                 said = {"priority": 10 + tick}
                 reply = await desk.take(who, "WORK", "queue:fifo:1", preempt=True, ttl=600, context=said)
@@ -211,7 +211,7 @@ async def test_f070_taking_over_needs_an_edge_a_priority_and_patience(tmp_path: 
             if takeovers:
                 break
         for tick in range(1, 60):
-            desk.to(tick)
+            await desk.to(tick)
             reply = await desk.take(
                 "instance:heavy-2", "WORK", "queue:fifo:1", preempt=True, context={"priority": tick}
             )
