@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any, Final
 from remit_graph.model.registry import GRAPH_KEY, KEY_TYPE
 from remit_graph.view.grounds import ViewGrounds
 from remit_service.asking import ask_now
-from remit_service.coordination.facts import coordination_facts
 from remit_service.decision.caller import Caller
 from remit_service.decision.decide import decide_now, prepare
 from remit_service.decision.request import Entity, Evaluation
+from remit_service.presenting import facts_of
 from remit_service.writer.command import Refused
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ def permitted(
     }
 
     def collect(state: View, question: Question) -> Mapping[str, Any]:
-        return {**coordination_facts(state, question, policy.tables), "governance": governance}
+        return {**facts_of(state, question, policy.tables), "governance": governance}
 
     caller = Caller(point=None, identity=actor.principal, trusts_all=True)
     prepared = prepare(evaluation, caller, view, at, rules=policy, coordination=collect)

@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Final
 
 from remit_graph.model.builtin import Governance
 from remit_graph.model.change import Change
+from remit_graph.view.grounds import ViewGrounds
 from remit_service.governance.law import Actor, permitted, refused_by_policy
 from remit_service.governance.names import unknown_principal
+from remit_service.governance.trying import tried
 from remit_service.writer.command import Accepted, Refused, Verdict
 
 if TYPE_CHECKING:
@@ -30,8 +32,21 @@ def bump_epoch(policy: Policy, view: View, at: Instant, actor: Actor, *, floor: 
     minimum = {"write": epoch} if floor == "writes" else {"read": epoch, "write": epoch} if floor == "all" else {}
     body = {"authority": epoch, **({"minimum_authority": minimum} if minimum else {})}
     floors = {"read": view.floor(writes=False), "write": view.floor(writes=True)} | minimum
-    result = {"authority": epoch, "floor": floor, "minimum_authority": floors}
-    return Accepted(changes=(Change("epoch.set", body),), result=result)
+    change = Change("epoch.set", body)
+    with tried(view, [change], at) as after:
+        left = who_governs(after, at)
+    result = {"authority": epoch, "floor": floor, "minimum_authority": floors, "can_govern": left}
+    return Accepted(changes=(change,), result=result)
+
+
+def who_governs(view: View, at: Instant) -> list[str]:
+    """Return who has an identity and is a root, or acts as one: a floor ends memberships too, those of its maker first.
+
+    Where nobody is left, only `remit recover` on the store's own host leads back.
+    """
+    proven = [each.id for each in view.principals.values() if each.identities and not each.disabled]
+    graph = ViewGrounds(view=view, at=at)
+    return sorted(each for each in proven if any(view.is_root(voice) for voice in graph.acts_as(each)))
 
 
 def bump_principal(policy: Policy, view: View, at: Instant, actor: Actor, *, principal: str) -> Verdict:

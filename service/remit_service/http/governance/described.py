@@ -30,7 +30,7 @@ AtRevision = Annotated[int | None, Query(ge=1, description="As it was at this re
 IF_MATCH: Final[dict[str, Any]] = {
     "name": "If-Match",
     "in": "header",
-    "required": True,
+    "required": False,
     "description": "The version that is amended, quoted: the answer of a read has it as ETag.",
     "schema": {"type": "string", "pattern": r"^\"[0-9]{1,9}\"$"},
 }
