@@ -22,10 +22,10 @@ from remit_graph.errors import LedgerError
 from remit_graph.model.instant import SECOND, Instant
 from remit_service.asking import ask, ask_now
 from remit_service.coordination import facts
-from remit_service.coordination.facts import coordination_facts
 from remit_service.decision.consistency import make_token, parse_consistency, read_token
 from remit_service.decision.decide import Prepared, decide, decide_now, prepare
 from remit_service.decision.verdict import refuse
+from remit_service.presenting import facts_of
 from remit_service.replica.history import view_as_of, view_at_revision
 from remit_service.replica.replica import Replica
 from remit_service.writer.writer import Writer
@@ -188,7 +188,7 @@ class DecisionPoint:
         return await decide(prepared, partial(ask, policy), rules=policy)
 
     def _prepared(self, evaluation: Evaluation, caller: Caller, view: View, at: Instant) -> Prepared:
-        collect = partial(coordination_facts, tables=self.policy.tables)
+        collect = partial(facts_of, tables=self.policy.tables)
         return prepare(evaluation, caller, view, at, rules=self.policy, coordination=collect)
 
     async def _recorded(

@@ -70,6 +70,9 @@ class Settings:
 
     keys_file: Path | None = None
     """File of hashed API keys, `{"keys": [record, ...]}`; they count beside those of the ledger."""
+    signing_key_file: Path | None = None
+    """Ed25519 key, a JWK, that capabilities are signed with; one beside an embedded store if absent. Every replica of a
+    store has the same."""
     jwt_issuers: tuple[JwtIssuer, ...] = ()
     """Issuers of tokens that are believed."""
     trusted_proxies: tuple[str, ...] = ()

@@ -12,12 +12,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 from remit_graph.model.resource_type import concurrency_of
 from remit_service.asking import ask_now
-from remit_service.coordination.facts import Manner, coordination_facts
+from remit_service.capability.presented import shown_id
+from remit_service.coordination.facts import Manner
 from remit_service.coordination.values import Claim, Verdict
 from remit_service.decision.caller import Caller
 from remit_service.decision.decide import Prepared, decide_now, prepare
 from remit_service.decision.request import Entity, Evaluation
 from remit_service.decision.resolve import PRESENTED
+from remit_service.presenting import facts_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -59,7 +61,7 @@ def judge(policy: Policy, view: View, at: Instant, ask: Ask) -> tuple[Verdict, D
 
 
 def _facts(view: View, question: Question, *, policy: Policy, manner: Manner, governance: Any) -> Mapping[str, Any]:
-    facts = coordination_facts(view, question, policy.tables, manner)
+    facts = facts_of(view, question, policy.tables, manner)
     return facts if governance is None else {**facts, "governance": governance}
 
 
@@ -92,7 +94,7 @@ def _verdict(prepared: Prepared, decision: Decision, view: View) -> Verdict:
         proof=decision.determining,
         conflicts=decision.conflicts,
         obligations=decision.obligations,
-        not_after=_not_after(prepared.question, decision, view),
+        not_after=_not_after(prepared, decision, view),
         epochs={
             name: decision.epochs[name] for name in ("policy", "authority", "ownership") if name in decision.epochs
         },
@@ -101,9 +103,13 @@ def _verdict(prepared: Prepared, decision: Decision, view: View) -> Verdict:
     )
 
 
-def _not_after(question: Question, decision: Decision, view: View) -> Instant | None:
+def _not_after(prepared: Prepared, decision: Decision, view: View) -> Instant | None:
     """Return the earliest end of what the proof rests on, whatever the outcome: a held lease is bound to it."""
+    question = prepared.question
     ends = [question.ground.until] if question.ground is not None else []
+    shown = (prepared.facts.document.get("capability") or {}).get("capability_id")
+    capability = view.records.get("capability", {}).get(str(shown))
+    ends.append(capability["expires_at"] if capability is not None else None)
     for position in decision.determining:
         edge_id, _, version = position.rpartition("@")
         edge = view.version(edge_id, int(version))
@@ -120,9 +126,8 @@ def _claim(prepared: Prepared, view: View) -> Claim | None:
     said = question.evaluation.context
     context = {name: question.context[name] for name in PRESENTED if name in question.context}
     context |= {name: said[name] for name in ("sequence", "work_set_id") if said.get(name) is not None}
-    capability = said.get("capability")
-    if isinstance(capability, dict) and isinstance(capability.get("capability_id"), str):
-        context["capability_id"] = capability["capability_id"]
+    if (capability_id := shown_id(said.get("capability"))) is not None:
+        context["capability_id"] = capability_id
     owners = {row.edges[0].from_ for row in prepared.facts.ownership if row.edges}
     return Claim(
         subject=question.principal.id,
@@ -147,9 +152,11 @@ def _kept(question: Question) -> dict[str, Any]:
     if question.fields:
         context["fields"] = list(question.fields)
     said = question.evaluation.context
-    for key in ("sequence", "capability"):
-        if said.get(key) is not None:
-            context[key] = said[key]
+    if said.get("sequence") is not None:
+        context["sequence"] = said["sequence"]
+    if (capability_id := shown_id(said.get("capability"))) is not None:
+        # The id and never the token: the ledger holds nothing that could be presented.
+        context["capability"] = {"capability_id": capability_id}
     action: dict[str, Any] = {"name": question.evaluation.action}
     resource: dict[str, Any] = {"type": "key", "id": question.resource.key}
     for target, root in ((action, "action"), (resource, "resource")):

@@ -14,6 +14,7 @@ from remit_service.http.documented import answers, body
 from remit_service.http.explain import explain
 from remit_service.http.governance.api import governance_router
 from remit_service.http.limits import InFlight
+from remit_service.http.passes.api import passes_router
 from remit_service.http.problems import Problem, ProblemError
 from remit_service.http.replies import CALLED, exchange_of, json
 from remit_service.metrics import CONTENT_TYPE
@@ -39,6 +40,7 @@ def make_router(service: Service) -> APIRouter:
     if service.coordinator is not None:
         router.include_router(coordination_router(service, service.coordinator))
         router.include_router(governance_router(service, service.coordinator.point))
+        router.include_router(passes_router(service, service.coordinator.point))
     _add_public(router, service)
     console.add_routes(router, warns=service.identifier.loopback.is_open)
     return router

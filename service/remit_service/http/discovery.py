@@ -21,6 +21,7 @@ ENDPOINTS: Final[Mapping[str, str]] = {
     "search_subject_endpoint": "/access/v1/search/subject",
     "search_resource_endpoint": "/access/v1/search/resource",
     "search_action_endpoint": "/access/v1/search/action",
+    "jwks_uri": "/.well-known/jwks.json",
 }
 
 

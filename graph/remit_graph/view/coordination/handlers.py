@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from remit_graph.view.coordination import leases, queue, signals
+from remit_graph.view.coordination import leases, passes, queue, signals
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -33,6 +33,10 @@ HANDLERS: Final[Mapping[str, Callable[[View, Mapping[str, Any], Journal, int, In
     "notice.put": signals.put_notice,
     "notice.end": signals.end_notice,
     "incarnation.set": signals.set_incarnation,
+    "capability.put": passes.put_pass("capability"),
+    "capability.end": passes.end_pass("capability"),
+    "approval.put": passes.put_pass("approval"),
+    "approval.end": passes.end_pass("approval"),
 }
 """Kind to handler; nouns that are missing here (`sequence`) have nothing but their record."""
 

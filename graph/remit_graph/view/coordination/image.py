@@ -26,6 +26,7 @@ KEPT: Final[dict[str, Callable[[Any], Any]]] = {
     "left": _AS_JSON,
     "raised": _AS_JSON,
     "raised_below": _AS_JSON,
+    "spent": _AS_JSON,
     "versions": lambda value: {**value, "superseded": tuple(value["superseded"])},
     "writers": tuple,
 }

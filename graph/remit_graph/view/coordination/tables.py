@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from remit_graph.model.instant import Instant
 
 ENDED_KEPT: Final = 20_000
-"""Leases, waiters and operations that ended and can still be asked about."""
+"""Leases, waiters, operations, capabilities and approvals that ended and can still be asked about."""
 
 RECORDS_KEPT: Final = 20_000
 """Receipts, conflicts, notices and observations at hand; older ones are in the ledger."""
@@ -45,7 +45,7 @@ class Coordination:
         raised, raised_below: Key to the last token raised there, or anywhere below it, by conflict domain.
         resting: Position of an edge to the (noun, id) of what rests on it.
         due: Second to the (noun, id) of what ends in it; `due_at` is the way back.
-        ended, left, closed: Leases, waiters and operations that ended, by id.
+        ended, left, closed, spent: Leases, waiters, operations, and capabilities with approvals that ended, by id.
         present: Resource key to the presences there.
         incidents: Resource key to the open incidents there.
         frozen: Transfers by whose freeze nothing starts or renews, by id.
@@ -78,6 +78,7 @@ class Coordination:
         self.ended = Kept(ENDED_KEPT)
         self.left = Kept(ENDED_KEPT)
         self.closed = Kept(ENDED_KEPT)
+        self.spent = Kept(ENDED_KEPT)
         self.present: dict[str, dict[str, None]] = {}
         self.incidents: dict[str, dict[str, None]] = {}
         self.frozen: dict[str, None] = {}

@@ -1,0 +1,1 @@
+"""Approvals: that others looked at one exact operation on one exact version and agreed to it."""

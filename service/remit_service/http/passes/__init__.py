@@ -1,0 +1,1 @@
+"""The routes of what is given out for one request: capabilities, approvals."""
