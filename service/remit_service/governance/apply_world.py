@@ -15,7 +15,7 @@ from remit_graph.model.builtin import Governance
 from remit_graph.world.load import load_world
 from remit_graph.world.of_view import PastEdges, ViewHistory, world_of
 from remit_graph.world.plan import Plan, plan_world
-from remit_service.governance.consequences import consequences_of, with_consequences
+from remit_service.governance.consequences import concluded
 from remit_service.governance.law import Actor, permitted, refused_by_policy
 from remit_service.writer.command import Accepted, Refused, Submission, Verdict
 
@@ -96,7 +96,7 @@ async def apply_world(
         if view.revision != planned_at:
             plans.append(plan_on(view, wanted))
         verdict = _decided(point, view, at, who, plans[-1])
-        return with_consequences(verdict, view, at, consequences_of(point.policy))
+        return concluded(verdict, view, at, point.policy)
 
     submission = Submission(
         action=Governance.APPLY_WORLD.value,
@@ -118,7 +118,7 @@ async def try_world(point: DecisionPoint, wanted: World, *, actor: Actor) -> App
     plan = await plan_beside(point.view, wanted)
     view, at = point.view, point.now()
     verdict = _decided(point, view, at, actor, plan)
-    told = with_consequences(verdict, view, at, consequences_of(point.policy))
+    told = concluded(verdict, view, at, point.policy)
     if isinstance(told, Refused):
         return Applied(plan=plan, revision=view.revision, refused=told)
     return Applied(plan=plan, revision=view.revision, result=dict(told.result))

@@ -16,6 +16,7 @@ from remit_graph.view.state import View
 from remit_service.coordination.resting import Consequences as Found
 from remit_service.coordination.resting import end_what_rests_on
 from remit_service.coordinator.judge import judge
+from remit_service.governance.separation import joined, rules_of
 from remit_service.writer.command import Accepted, Verdict
 
 if TYPE_CHECKING:
@@ -61,6 +62,15 @@ def consequences_of(policy: Policy) -> Consequences:
         )
 
     return decide_again
+
+
+def concluded(verdict: Verdict, view: View, at: Instant, policy: Policy) -> Verdict:
+    """Return what a decided command comes to: refused where it joins duties, else with all that it brings about."""
+    if isinstance(verdict, Accepted):
+        rules = rules_of(policy.data["remit"]["config"])
+        if refused := joined(view, verdict.changes, at, rules):
+            return refused
+    return with_consequences(verdict, view, at, consequences_of(policy))
 
 
 def with_consequences(verdict: Verdict, view: View, at: Instant, consequences: Consequences) -> Verdict:

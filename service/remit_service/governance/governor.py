@@ -19,10 +19,11 @@ from typing import TYPE_CHECKING, Any
 
 from remit_service.decision.caller import Caller
 from remit_service.governance import emergency
-from remit_service.governance.consequences import consequences_of, with_consequences
+from remit_service.governance.consequences import concluded
 from remit_service.governance.ending import Target, revoke
 from remit_service.governance.impact import Impact
 from remit_service.governance.law import Actor
+from remit_service.governance.review import review
 from remit_service.governance.spec import flag, optional
 from remit_service.governance.subtree import Found, Subtrees
 from remit_service.governance.verbs import VERBS, Asked, Place
@@ -127,7 +128,7 @@ class Governor:
                 verdict = revoke(policy, view, at, actor, asked.target, found=found.fall)
             else:
                 verdict = asked.decide(policy, view, at, actor)
-            return with_consequences(verdict, view, at, consequences_of(policy))
+            return concluded(verdict, view, at, policy)
 
         return decide
 
@@ -154,6 +155,12 @@ class Governor:
             labels["dry_run"] = True
         for evaluation, decision in actor.decisions:
             await self.point.recorder.record(decision, evaluation, order.caller, labels)
+
+    def review(self, within_days: int) -> dict[str, Any]:
+        """Return what somebody should look at; without a decision log nothing is known of use."""
+        view, config = self.point.view, self.point.policy.data["remit"]["config"]
+        used = None if self.log is None else Impact(self.point, self.log).used()
+        return review(view, self.point.now(), config, used=used, within_days=within_days)
 
     def glass_report(self, glass_id: str) -> dict[str, Any] | None:
         """Return what was done under a break-glass grant, or None where there is none."""

@@ -46,6 +46,10 @@ class Impact:
         records = self._log.recent(MAX_RECENT) if self._log is not None else ()
         return [each for each in records if each.get("kind") in _DECISIONS]
 
+    def used(self) -> frozenset[str]:
+        """Return every edge that a recent decision rested on, by position."""
+        return frozenset(position for each in self._recent() for position in each.get("determining") or ())
+
     def rested_on(self, changes: Iterable[Change]) -> list[dict[str, Any]]:
         """Return the newest decisions whose proof holds an edge that `changes` end, newest first."""
         told = list(changes)

@@ -16,7 +16,9 @@ from remit_service.governance import reading
 from remit_service.governance.apply_world import Applied, apply_world, read_world, try_world
 from remit_service.governance.governor import Outcome
 from remit_service.governance.law import Actor
+from remit_service.governance.review import EXPIRING_DAYS
 from remit_service.governance.spec import COMMON, flag, optional, refuse_unknown, text
+from remit_service.governance.surviving import why_still
 from remit_service.http.documented import answers, body
 from remit_service.http.governance.described import COMMAND, GRAPH, READ, AtRevision, Key, Name, keyed
 from remit_service.http.idempotency import REPLAYED
@@ -32,6 +34,7 @@ YAML: Final = "application/yaml"
 EXPORT: Final = answers(None, problems=(400, *READ)) | {
     200: {"description": "A world file", "content": {YAML: {"schema": {"type": "string"}}}},
 }
+Days = Annotated[int, Query(ge=0, le=3_650, description="How soon an end counts as near.")]
 Asked = Annotated[str, Query(min_length=1, max_length=1024)]
 
 
@@ -39,6 +42,7 @@ def add_routes(router: APIRouter, desk: Desk) -> None:
     """Add the routes of the graph."""
     _add_nodes(router, desk)
     _add_paths(router, desk)
+    _add_reports(router, desk)
     _add_worlds(router, desk)
 
 
@@ -109,6 +113,21 @@ def _add_paths(router: APIRouter, desk: Desk) -> None:
                 "near_misses": explanation.get("near_misses", []),
             },
         )
+
+
+def _add_reports(router: APIRouter, desk: Desk) -> None:
+    @router.get("/v1/graph/review", tags=GRAPH, responses=answers("ReviewReport", problems=READ))
+    async def review(request: Request, within_days: Days = EXPIRING_DAYS) -> Response:
+        """Grants that are unused, expiring, too wide, stale or orphaned; who governs, and who acts for others."""
+        await desk.reader(request)
+        return _read(desk, desk.governor.review(within_days))
+
+    @router.get("/v1/graph/why-still/{edge_id}", tags=GRAPH, responses=answers("WhyStill", problems=READ))
+    async def why(request: Request, edge_id: Name) -> Response:
+        """What carries an edge that is still there, up to its root, and what else could."""
+        await desk.reader(request)
+        found = why_still(desk.point.view, edge_id, desk.point.now(), desk.point.policy.scales)
+        return _read(desk, _found(found, "current edge", edge_id))
 
 
 def _add_worlds(router: APIRouter, desk: Desk) -> None:
