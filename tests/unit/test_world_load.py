@@ -373,7 +373,11 @@ def test_a_floor_of_faults_does_not_hide_the_count() -> None:
 def test_a_file_that_is_no_text_is_refused(tmp_path: Path) -> None:
     """Bytes that are no UTF-8 are a fault of the file, not a traceback."""
     path = tmp_path / "w.yaml"
-    path.write_bytes(b"realm: \xff\n")
+    path.write_bytes(b"realm: a\nroot: \xff\n")
 
-    with pytest.raises(WorldRefused, match="not UTF-8: invalid start byte at byte 7"):
+    with pytest.raises(WorldRefused) as refused:
         load_world_file(path)
+
+    assert refused.value.message == (
+        f"{path}:2: not UTF-8: invalid start byte at byte 15 [malformed_request]; save it as UTF-8"
+    )

@@ -112,7 +112,8 @@ def load_world_file(path: Path, *, scales: Scales | None = None) -> World:
         text = path.read_text(encoding="utf-8")
     except UnicodeDecodeError as error:
         problems = Problems(str(path))
-        problems.add(0, f"not UTF-8: {error.reason} at byte {error.start}")
+        line = error.object.count(b"\n", 0, error.start) + 1
+        problems.add(line, f"not UTF-8: {error.reason} at byte {error.start}", advice="save it as UTF-8")
         problems.refuse()
         raise
     return load_world(text, file=str(path), scales=scales)
