@@ -103,6 +103,7 @@ def test_a_body_over_the_bound_is_refused(seo: Served, path: str) -> None:
 
     for reply in (announced, in_pieces):
         assert (reply.status_code, reply.json()["code"], reply.json()["limit"]) == (413, "limit_exceeded", 1 << 20)
+        assert (reply.json()["retryable"], reply.json()["resolver"]) == (False, "requester")
 
 
 def test_a_body_in_pieces_is_one_body(seo: Served) -> None:

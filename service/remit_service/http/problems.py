@@ -106,8 +106,12 @@ def malformed(error: RequestError) -> Problem:
 
 def too_large(limit: int) -> Problem:
     """Return the problem of a body over the bound."""
+    # The limit of a rate is settled by waiting; this body will be no smaller later.
     return Problem(
-        code="limit_exceeded", status=413, detail=f"the body has more than {limit} bytes", members={"limit": limit}
+        code="limit_exceeded",
+        status=413,
+        detail=f"the body has more than {limit} bytes",
+        members={"limit": limit, "retryable": False, "resolver": "requester"},
     )
 
 
