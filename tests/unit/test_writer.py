@@ -210,3 +210,20 @@ async def test_a_command_that_cannot_be_decided_harms_no_other(tmp_path: Path) -
         assert isinstance(results[1], KeyError)
         assert sorted(replica.view.principals) == ["role:a", "role:b"]
         assert (await writer.submit(put("role:c"))).revision == 3
+
+
+@pytest.mark.feature("S85")
+async def test_a_command_sent_to_two_processes_at_once_is_one_command(tmp_path: Path) -> None:
+    """Whichever loses the race finds the other's result; deciding again would refuse what is there by its own doing."""
+    path = tmp_path / "l.db"
+    async with a_writer(path) as (one, replica), a_writer(path) as (two, _other):
+        for number in range(20):
+            name = f"role:r{number}"
+            done = await asyncio.gather(
+                *(each.submit(put(name, request_id=f"r{number}", fingerprint="f")) for each in (one, two))
+            )
+
+            assert [each.verdict.result for each in done if isinstance(each.verdict, Accepted)] == [{"id": name}] * 2
+            assert len({each.revision for each in done}) == 1
+        await replica.catch_up()
+        assert replica.view.revision == 20

@@ -36,6 +36,7 @@ from remit_service.writer.command import Accepted, Done, Refused, Submission
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from remit_graph.model.change import Entry
     from remit_graph.model.instant import Instant
     from remit_graph.ports import Ledger
     from remit_service.clock import Clock
@@ -58,6 +59,8 @@ MAX_ATTEMPTS: Final = 64
 class _Waiting:
     submission: Submission
     done: asyncio.Future[Done]
+    is_stored: bool = False
+    """Whether its request id came by in the tail: another process was sent the same command."""
 
 
 class Writer:
@@ -71,6 +74,12 @@ class Writer:
         self._queue: asyncio.Queue[_Waiting] = asyncio.Queue()
         self._task: asyncio.Task[None] | None = None
         self._running: dict[str, _Waiting] = {}
+        replica.subscribe(self._see)
+
+    def _see(self, entry: Entry) -> None:
+        waiting = self._running.get(entry.request_id) if entry.request_id else None
+        if waiting is not None:
+            waiting.is_stored = True
 
     async def start(self) -> None:
         """Begin to take commands."""
@@ -174,6 +183,11 @@ class Writer:
 
     async def _attempt(self, pending: list[_Waiting]) -> list[_Waiting]:
         """Decide and append once; returns those that did not fit into the batch."""
+        # What another process has appended meanwhile is not decided again: it would be refused for being there.
+        for waiting in pending:
+            if waiting.is_stored:
+                await self._settled_before(waiting)
+        pending = [waiting for waiting in pending if not waiting.done.done()]
         decided, rest = self._decide(pending)
         commands = [each.command for each in decided if each.command is not None]
         if commands:
