@@ -5,18 +5,22 @@ Everything that changes the store here is a command like any other, appended und
 
 from __future__ import annotations
 
+import asyncio
+from hashlib import sha256
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
-from remit_graph.model.change import Change
+from remit_graph.errors import ForeignStore
+from remit_graph.model.change import Change, canonical, digest_parts
 from remit_graph.world.changes import iter_changes
 from remit_graph.world.load import load_world
 from remit_service.bundle.folder import shipped_policy
+from remit_service.point import NO_REALM
 from remit_service.replica.loading import without_collections
-from remit_service.writer.command import Accepted, Submission
+from remit_service.writer.command import Accepted, Refused, Submission
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from remit_graph.model.condition import Scales
@@ -24,12 +28,15 @@ if TYPE_CHECKING:
     from remit_graph.view.state import View
     from remit_graph.world.value import World
     from remit_service.point import DecisionPoint
+    from remit_service.writer.command import Verdict
 
 SYSTEM: Final = "system"
 """Actor of what the process itself does."""
 
 CHUNK: Final = 20_000
 """Changes of one command when a world enters an empty store (rules.md 5)."""
+
+OCCUPIED: Final = "the store holds a part of another world"
 
 
 def shipped_world(name: str) -> Path:
@@ -72,25 +79,59 @@ async def put_policy_in_force(point: DecisionPoint) -> None:
 async def bring_in(point: DecisionPoint, world: World, tell: Callable[[int], None] | None = None) -> bool:
     """Append a world to a store that holds none; returns False where there is one already.
 
+    A large one takes several commands. Each has a request id made of the whole world and its number, so whoever comes
+    second, or comes back after an end half-way, finds what is there and goes on. The realm comes last: until then it
+    has no root, and nothing is permitted.
+
     Args:
         point: The started decision point.
         world: What to bring in.
         tell: Called with the number of changes appended so far, for a progress bar.
+
+    Raises:
+        LedgerError: it could not be appended, or the store holds a part of another world.
     """
-    if point.view.principals or point.view.types.keys() - {"remit:graph"}:
+    if point.view.realm != NO_REALM:
         return False
     done = 0
-    changes = iter_changes(world)
     with without_collections():
-        while pending := list(islice(changes, CHUNK)):
-            done += await _append(point, pending)
+        name = await asyncio.to_thread(_digest_of, world)
+        changes = iter_changes(world)
+        realm = next(changes)
+        for number, pending in enumerate(_chunks(changes, last=realm)):
+            await _append(point, pending, request_id=digest_parts(["first world", name, str(number)]), number=number)
+            done += len(pending)
             if tell is not None:
                 tell(done)
     return True
 
 
-async def _append(point: DecisionPoint, changes: list[Change]) -> int:
-    verdict = Accepted(changes=tuple(changes), result={"changes": len(changes)})
-    submission = Submission(action="APPLY_WORLD", actor=SYSTEM, decide=lambda _view, _at: verdict, reason="first world")
-    await point.submit(submission)
-    return len(changes)
+def _digest_of(world: World) -> str:
+    sha = sha256()
+    for change in iter_changes(world):
+        sha.update(canonical([change.kind, change.body]).encode())
+    return sha.hexdigest()
+
+
+def _chunks(changes: Iterator[Change], *, last: Change) -> Iterator[list[Change]]:
+    """Cut changes into commands; `last` ends the last of them."""
+    pending = list(islice(changes, CHUNK - 1))
+    while following := list(islice(changes, CHUNK - 1)):
+        yield pending
+        pending = following
+    yield [*pending, last]
+
+
+async def _append(point: DecisionPoint, changes: list[Change], *, request_id: str, number: int) -> None:
+    accepted = Accepted(changes=tuple(changes), result={"changes": len(changes)})
+
+    def decide(view: View, _at: Instant) -> Verdict:
+        return accepted if number or not view.principals else Refused(code="already_exists", message=OCCUPIED)
+
+    submission = Submission(
+        action="APPLY_WORLD", actor=SYSTEM, decide=decide, request_id=request_id, fingerprint=request_id,
+        reason="first world",
+    )  # fmt: skip
+    done = await point.submit(submission)
+    if isinstance(done.verdict, Refused):
+        raise ForeignStore(done.verdict.message, advice="make a new store, or finish with the world that was begun")

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from remit_graph.errors import LedgerError
 from remit_graph.model.instant import SECOND, Instant
+from remit_graph.view.state import View
 from remit_service.asking import ask, ask_now
 from remit_service.coordination import facts
 from remit_service.decision.consistency import make_token, parse_consistency, read_token
@@ -34,13 +35,15 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from remit_graph.ports import Ledger
-    from remit_graph.view.state import View
     from remit_service.clock import Clock
     from remit_service.decision.caller import Caller
     from remit_service.decision.decision import Decision
     from remit_service.decision.request import Evaluation
     from remit_service.policy import Policy
     from remit_service.writer.command import Done, Submission
+
+NO_REALM: Final = View().realm
+"""The realm of a store that holds no world, or not all of it yet: it has no root, so nothing is permitted."""
 
 NO_COORDINATION: Final = facts.NO_COORDINATION
 """Coordination facts where nothing is held, waited for or edited."""
@@ -296,6 +299,8 @@ class DecisionPoint:
             problems.append("the graph is not loaded")
         elif age > self.bounds.max_staleness.total_seconds():
             problems.append(f"the view was last confirmed {age:.1f} s ago")
+        if self.view.principals and self.view.realm == NO_REALM:
+            problems.append("the first world has not come in whole yet")
         if self.replica.stopped_by is not None:
             problems.append(f"{self.replica.stopped_by.message}; {self.replica.stopped_by.advice}")
         skew = self.replica.skew / SECOND
