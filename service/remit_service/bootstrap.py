@@ -11,8 +11,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from remit_graph.errors import LedgerUnavailable
+from remit_graph.model.instant import SECOND
 from remit_service.bundle.load import load_bundle as load_policy
 from remit_service.clock import Clock, SystemClock
+from remit_service.coordination.bounds import LeasePolicy
 from remit_service.coordinator.coordinator import Coordinator
 from remit_service.engines.opa import OpaEngine
 from remit_service.engines.standby import StandbyEngine
@@ -20,12 +22,13 @@ from remit_service.keeping.keeper import Keeper
 from remit_service.opening import bring_in, put_policy_in_force, read_world, shipped_world
 from remit_service.point import Bounds, DecisionPoint, Recorder
 from remit_service.policy import Policy, policy_of
-from remit_service.stores import make_store, open_store, store_exists
+from remit_service.stores import open_or_make_store, open_store, store_exists
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
     from remit_graph.ports import Ledger
+    from remit_graph.world.value import World
     from remit_service.bundle.model import Bundle
     from remit_service.engines.embedded import EmbeddedEngine
     from remit_service.engines.ports import PolicyEngine
@@ -57,11 +60,12 @@ async def running_point(
     clock = clock or SystemClock()
     async with AsyncExitStack() as stack:
         bundle = load_bundle(settings)
-        embedded_policy = policy_of(bundle)
+        embedded_policy = policy_of(bundle, leases=_leases(settings))
         policy = _with_engine(settings, embedded_policy)
         stack.push_async_callback(policy.engine.aclose)
         settings = _demo(settings, stack)
-        ledger = await _ledger(settings, embedded_policy, clock)
+        world = None if settings.world is None else read_world(settings.world, policy.scales)
+        ledger = await _ledger(settings, world, clock)
         point = DecisionPoint(ledger=ledger, policy=policy, clock=clock, recorder=recorder, bounds=_bounds(settings))
         stack.push_async_callback(point.aclose)
         await point.start()
@@ -70,8 +74,8 @@ async def running_point(
             keeper = Keeper(point.replica, point.submit)
             keeper.start()
             stack.push_async_callback(keeper.aclose)
-        if settings.world is not None:
-            await bring_in(point, read_world(settings.world, policy.scales))
+        if world is not None:
+            await bring_in(point, world)
         yield point
 
 
@@ -115,17 +119,25 @@ def _with_engine(settings: Settings, policy: Policy) -> Policy:
     return replace(policy, engine=engine)
 
 
-async def _ledger(settings: Settings, policy: Policy, clock: Clock) -> Ledger:
+async def _ledger(settings: Settings, world: World | None, clock: Clock) -> Ledger:
     """Open the store, or make it where a world says what it is for."""
-    if store_exists(settings):
-        return await open_store(settings, clock)
-    if settings.world is None:
+    if world is not None:
+        return await open_or_make_store(settings, clock, realm=world.realm.name)
+    if not store_exists(settings):
         raise LedgerUnavailable(
             f"there is no store at `{settings.store}`",
             advice="run `remit store init`, or start with `--world FILE`",
         )
-    world = read_world(settings.world, policy.scales)
-    return await make_store(settings, clock, realm=world.realm.name)
+    return await open_store(settings, clock)
+
+
+def _leases(settings: Settings) -> LeasePolicy:
+    return LeasePolicy(
+        ttl_us=round(settings.lease_ttl_seconds * SECOND),
+        renew_margin_us=round(settings.lease_renew_margin_seconds * SECOND),
+        max_clock_skew_us=round(settings.max_clock_skew_seconds * SECOND),
+        max_hold_us=round(settings.lease_max_hold_seconds * SECOND),
+    )
 
 
 def _bounds(settings: Settings) -> Bounds:

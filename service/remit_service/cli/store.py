@@ -1,21 +1,22 @@
-"""`remit store`: make, check and migrate the ledger."""
+"""`remit store`: make, check, migrate and keep the ledger."""
 
 from __future__ import annotations
 
-import asyncio
-from datetime import timedelta
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from remit_graph.sqlite.migrate import migrate as migrate_file
-from remit_service.bootstrap import running_point
+from remit_service.bootstrap import load_bundle, running_point
 from remit_service.cli.context import call_of, run
 from remit_service.cli.exits import DONE, FAULT, Failure
 from remit_service.cli.target import Unrecorded
 from remit_service.clock import SystemClock
-from remit_service.stores import make_store, open_store, sqlite_path, store_exists
+from remit_service.keeping.checkpoints import keep_checkpoint
+from remit_service.opening import read_world
+from remit_service.policy import policy_of
+from remit_service.stores import make_store, migrate_store, open_store
 
 app = typer.Typer(no_args_is_help=True)
 
@@ -31,19 +32,23 @@ def init(
 
     async def work() -> int:
         settings = call.settings(world=world)
-        if world is None and realm is None:
+        name = realm
+        if world is not None:
+            scales = policy_of(load_bundle(settings)).scales
+            name = read_world(world, scales).realm.name
+            if realm not in (None, name):
+                raise Failure(f"the world is of realm `{name}`, not of `{realm}`", advice="leave --realm out")
+        if name is None:
             raise Failure("a new store needs a realm", advice="name it with --realm, or begin with --world FILE")
-        if store_exists(settings):
-            raise Failure(f"`{settings.store}` is there already", advice="name another store with --store")
-        if world is None:
-            ledger = await make_store(settings, SystemClock(), realm=str(realm))
-            head = await ledger.head()
-            await ledger.aclose()
-            document = {"store": settings.store, "realm": head.realm, "revision": head.revision}
-        else:
+        ledger = await make_store(settings, SystemClock(), realm=name)
+        revision = (await ledger.head()).revision
+        await ledger.aclose()
+        if world is not None:
             async with running_point(settings, Unrecorded()) as point:
-                document = {"store": settings.store, "realm": point.view.realm.name, "revision": point.view.revision}
-        call.output.show(document, f"made {document['store']} for realm {document['realm']}")
+                revision = point.view.revision
+        call.output.show(
+            {"store": settings.store, "realm": name, "revision": revision}, f"made {settings.store} for realm {name}"
+        )
         return DONE
 
     run(call, work)
@@ -71,17 +76,30 @@ def check(context: typer.Context) -> None:
 
 @app.command()
 def migrate(context: typer.Context) -> None:
-    """Bring the tables of a store to the newest layout; the rows of the log stay as they are."""
+    """Bring a store to the layout this program works with; the rows of the log stay as they are."""
     call = call_of(context)
 
     async def work() -> int:
-        settings = call.settings()
-        path = sqlite_path(settings.store)
-        if path is None:
-            raise Failure("only an embedded store has a layout of its own")
-        before, after = await asyncio.to_thread(migrate_file, path, timedelta(seconds=5))
-        text = f"layout {after}, nothing to do" if before == after else f"layout {before} is now {after}"
-        call.output.show({"before": before, "after": after}, text)
+        done = list(await migrate_store(call.settings()))
+        call.output.show({"done": done}, "\n".join(done) or "nothing to do")
+        return DONE
+
+    run(call, work)
+
+
+@app.command()
+def checkpoint(context: typer.Context) -> None:
+    """Keep an image of the present state, anchored in the chain, so that the next start is quick."""
+    call = call_of(context)
+
+    async def work() -> int:
+        async with running_point(call.settings(), Unrecorded(), activate=False) as point:
+            kept = await keep_checkpoint(point.replica, point.submit)
+        text = (
+            f"checkpoint of revision {kept.revision}: {kept.edges:,} edges in {kept.size:,} bytes, "
+            f"anchored at revision {kept.anchored_at}, {kept.seconds:.1f} s"
+        )
+        call.output.show(asdict(kept), text)
         return DONE
 
     run(call, work)
