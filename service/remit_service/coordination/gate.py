@@ -24,6 +24,8 @@ WAITABLE: Final = frozenset({"hold", "ordered", "serialize", "wait"})
 
 GRANTED: Final = frozenset({"execute", "acquire"})
 
+ASKED_FOR: Final = "lease_required"
+
 _RIGHTS: Final = frozenset({"coordination", "preemption", "version"})
 """Groups of codes that say nothing about whether what is held may stay."""
 
@@ -70,13 +72,13 @@ class Gate:
         return list(found.values())
 
     def refusal(self) -> Refusal:
-        """Return the verdict as a refusal; a permit to take over that nobody asked for is a busy resource."""
-        worst = self.worst
-        code = worst.codes[0] if worst.codes else "resource_busy"
+        """Return the verdict as a refusal; that a lease is missing is no reason for who asks for one."""
+        codes = [each for each in self.worst.codes if each != ASKED_FOR]
+        reasons = (reason for each in self.verdicts for reason in each.reasons)
         return Refusal(
-            code=_first_of_outcome(worst, code),
+            code=codes[0] if codes else "resource_busy",
             outcome=self.outcome,
-            reasons=tuple(reason for each in self.verdicts for reason in each.reasons),
+            reasons=tuple(each for each in reasons if each["code"] != ASKED_FOR),
             conflicts=tuple(self.conflicts),
         )
 
@@ -85,12 +87,6 @@ def gate_of(verdicts: Sequence[Verdict]) -> Gate:
     """Put verdicts together."""
     outcome = min((each.outcome for each in verdicts), key=ORDER.index)
     return Gate(outcome=outcome, verdicts=tuple(verdicts))
-
-
-def _first_of_outcome(verdict: Verdict, code: str) -> str:
-    """Where a lease is all that is missing besides what is in the way, what is in the way is the reason."""
-    rest = [each for each in verdict.codes if each != "lease_required"]
-    return rest[0] if rest else code
 
 
 def lasting(tables: Tables, verdict: Verdict) -> str | None:
