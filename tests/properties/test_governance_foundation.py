@@ -25,7 +25,9 @@ _PARTS = st.lists(st.tuples(_KEYS, _KEYS), max_size=6)
 @pytest.mark.feature("S36")
 @given(owned=_OWNED, parts=_PARTS, selector=_SELECTORS)
 @settings(max_examples=200)
-def test_a_command_stamps_what_a_world_file_would(owned: list[str], parts: list[tuple[str, str]], selector: str) -> None:
+def test_a_command_stamps_what_a_world_file_would(
+    owned: list[str], parts: list[tuple[str, str]], selector: str
+) -> None:
     """The view finds the owners that the loader finds, over segments and over PART_OF, in circles too."""
     records = [edge(f"own{index}", "OWNS", OWNER, each, ownership_epoch=1) for index, each in enumerate(owned)]
     records += [edge(f"part{index}", "PART_OF", part, whole) for index, (part, whole) in enumerate(parts)]

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 from remit_service.cli.app import app
 
 if TYPE_CHECKING:
-    from click.testing import Result
+    from typer.testing import Result
 
 WORLD = """\
 realm: small
