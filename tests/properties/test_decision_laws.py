@@ -175,11 +175,7 @@ def test_reports_to_gives_nothing(found: list[Record], question: Question, data:
     assert verdict(ask(graph([*found, *chart]), question)) == verdict(ask(graph(found), question))
 
 
-DENY_PUBLISH = """# METADATA
-# title: custom
-# description: a rule of the site that refuses publishing
-# scope: package
-package custom
+DENY_PUBLISH = """package custom
 
 # METADATA
 # description: refusals of the site

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import logging
 from typing import TYPE_CHECKING
 
@@ -17,7 +18,7 @@ from tests.support.scenario.wire import a_server
 from tests.support.services import require_service
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterator
+    from collections.abc import AsyncIterator, Callable, Iterator
     from pathlib import Path
 
     from remit_service.engines.ports import PolicyEngine
@@ -38,6 +39,13 @@ def quiet() -> Iterator[None]:
     structlog.reset_defaults()
 
 
+@pytest.fixture(scope="session", autouse=True)
+def frozen_heap() -> None:
+    """Take what pytest itself holds out of garbage collection: each start of a decision point collects once."""
+    gc.collect()
+    gc.freeze()
+
+
 @pytest.fixture
 def folder() -> Iterator[Path]:
     """A folder that is quick to write to."""
@@ -54,26 +62,48 @@ def empty_neo4j(neo4j_of_this_run: Neo4jServer) -> Neo4jServer:
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def server() -> AsyncIterator[tuple[Server, str]]:
+async def server() -> AsyncIterator[Server]:
     """A real web server, which serves one scenario after the other."""
     async with a_server() as started:
         yield started
 
 
 @pytest.fixture(scope="session")
-def opa_engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MakeEngine]:
-    """A maker of engines: each asks an OPA server that holds exactly the bundle it is made for."""
+def opa_address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[Policy], str]]:
+    """From a policy to the OPA server that holds exactly its bundle, started when it is first asked for."""
     servers: dict[str, OpaServer] = {}
 
-    async def make(policy: Policy) -> PolicyEngine:
+    def address(policy: Policy) -> str:
         if policy.revision not in servers:
             made = tmp_path_factory.mktemp("opa")
             bundle = write_bundle(policy.bundle, made / "bundle")
             servers[policy.revision] = require_service(lambda: OpaServer(made, load=[bundle]))
             servers[policy.revision].start()
-        url = servers[policy.revision].url
-        return OpaEngine(url, policy_revision=policy.revision, timeout_seconds=PATIENCE_SECONDS)
+        return servers[policy.revision].url
 
-    yield make
+    yield address
     for each in servers.values():
         each.stop()
+
+
+class Shared(OpaEngine):
+    """An engine that many scenarios ask in turn: making its connections takes longer than a scenario."""
+
+    async def aclose(self) -> None:
+        """Stay open until all are played."""
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def opa_engine(opa_address: Callable[[Policy], str]) -> AsyncIterator[MakeEngine]:
+    """A maker of engines on OPA servers, one for each bundle."""
+    engines: dict[str, Shared] = {}
+
+    async def make(policy: Policy) -> PolicyEngine:
+        if policy.revision not in engines:
+            url = opa_address(policy)
+            engines[policy.revision] = Shared(url, policy_revision=policy.revision, timeout_seconds=PATIENCE_SECONDS)
+        return engines[policy.revision]
+
+    yield make
+    for each in engines.values():
+        await OpaEngine.aclose(each)

@@ -31,14 +31,15 @@ async def test_scenario_in_process(scenario: Scenario, folder: Path) -> None:
 
 @pytest.mark.parametrize("scenario", ALL)
 @pytest.mark.asyncio(loop_scope="module")
-async def test_scenario_over_http(scenario: Scenario, folder: Path, server: tuple[Server, str]) -> None:
+async def test_scenario_over_http(scenario: Scenario, folder: Path, server: Server) -> None:
     """The bytes that come back say the same."""
-    async with stage_for(scenario, sqlite_in(folder), make_wire=over_http(*server, folder)) as stage:
+    async with stage_for(scenario, sqlite_in(folder), make_wire=over_http(server, folder)) as stage:
         await play(scenario, stage)
 
 
 @pytest.mark.opa
 @pytest.mark.parametrize("scenario", ALL)
+@pytest.mark.asyncio(loop_scope="module")
 async def test_scenario_on_opa(scenario: Scenario, folder: Path, opa_engine: MakeEngine) -> None:
     """An OPA server that holds the scenario's bundle decides the same."""
     async with stage_for(scenario, sqlite_in(folder), opa_engine) as stage:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from itertools import product
 from typing import TYPE_CHECKING, Any, Final
@@ -19,7 +20,11 @@ INSTANTS: Final = frozenset({"valid_from", "valid_until", "expires_at", "freeze_
 """Members that a scenario writes as RFC 3339 and the ledger holds as integers."""
 
 
-def body_of(question: dict[str, Any], point: DecisionPoint) -> dict[str, Any]:
+Held = Mapping[str, dict[str, Any]]
+"""Leases by the name a scenario gave them, in the form a request presents them."""
+
+
+def body_of(question: dict[str, Any], point: DecisionPoint, held: Held) -> dict[str, Any]:
     """Return the AuthZEN body of a question in a scenario's shorthand."""
     body: dict[str, Any] = {name: question[name] for name in ("at_revision", "as_of") if name in question}
     for name in ("subject", "resource"):
@@ -30,15 +35,17 @@ def body_of(question: dict[str, Any], point: DecisionPoint) -> dict[str, Any]:
         body[name] = value
     action = question["action"]
     body["action"] = {"name": action} if isinstance(action, str) else action
-    body["context"] = _with_tokens(question.get("context", {}), point)
+    body["context"] = _filled(question.get("context", {}), point, held)
     return body
 
 
-def _with_tokens(value: Any, point: DecisionPoint) -> Any:
+def _filled(value: Any, point: DecisionPoint, held: Held) -> Any:
     if isinstance(value, dict):
-        return {name: _with_tokens(each, point) for name, each in value.items()}
+        return {name: _filled(each, point, held) for name, each in value.items()}
     if isinstance(value, str) and value.startswith("token of "):
         return token_of(value.removeprefix("token of "), point)
+    if isinstance(value, str) and value.startswith("lease "):
+        return held[value.removeprefix("lease ")]
     return value
 
 

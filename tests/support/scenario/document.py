@@ -21,7 +21,7 @@ MEMBERS: Final = frozenset({"title", "shows", "world", "at", "policy", "settings
 ANSWER: Final = frozenset(
     {"outcome", "reasons", "says", "problem", "determining", "obligations", "site", "not_after", "epochs"}
 )
-EXPLANATION: Final = ANSWER | {"near", "chains", "changes", "questions", "ignored"}
+EXPLANATION: Final = ANSWER | {"near", "chains", "changes", "fence", "ignored"}
 COMMAND: Final = frozenset({"done", "refused", "says"})
 
 VERBS: Final[dict[str, frozenset[str]]] = {
@@ -29,12 +29,14 @@ VERBS: Final[dict[str, frozenset[str]]] = {
     "explain": EXPLANATION,
     "crowd": ANSWER,
     "command": COMMAND,
+    "hold": COMMAND,
     "check": frozenset({"problems"}),
     "advance": frozenset(),
     "set_clock": frozenset(),
     "append": frozenset(),
     "edges": frozenset(),
     "end": frozenset(),
+    "give_back": frozenset(),
     "break": frozenset(),
     "mend": frozenset(),
 }

@@ -10,12 +10,15 @@ from remit_service.writer.command import Refused
 from tests.support.scenario.body import begin, end
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Awaitable, Callable, Sequence
 
     from remit_service.writer.command import Verdict
     from tests.support.scenario.document import Scenario, Step
     from tests.support.scenario.stage import Stage
     from tests.support.scenario.wire import Answer
+
+FENCED: Final = 15
+"""The question `Would stale actors be fenced if authority changed?`."""
 
 
 async def play(scenario: Scenario, stage: Stage) -> None:
@@ -44,6 +47,20 @@ async def _crowd(step: Step, stage: Stage) -> None:
 
 async def _command(step: Step, stage: Stage) -> None:
     compare_command(step, await stage.command(step.value))
+
+
+async def _hold(step: Step, stage: Stage) -> None:
+    reply = await stage.hold(step.value)
+    if not reply.is_refused:
+        assert step.expect.get("done") is True, f"step {step.number}: not refused, but held: {reply.body}"
+        return
+    said = [reply.message, *(each["message"] for each in reply.body.get("reasons", ()))]
+    assert reply.code == step.expect.get("refused"), f"step {step.number}: {reply}"
+    _say(step, step.expect.get("says", []), said)
+
+
+async def _give_back(step: Step, stage: Stage) -> None:
+    await stage.give_back(step.value)
 
 
 async def _check(step: Step, stage: Stage) -> None:
@@ -89,6 +106,8 @@ _VERBS: Final[dict[str, Callable[[Step, Stage], Awaitable[None]]]] = {
     "edges": _edges,
     "end": _end,
     "explain": _explain,
+    "give_back": _give_back,
+    "hold": _hold,
     "mend": _mend,
     "set_clock": _set_clock,
 }
@@ -134,9 +153,15 @@ def facts_of(document: dict[str, Any]) -> dict[str, Any]:
         "chains": [[hop["edge"] for hop in chain["hops"]] for chain in explanation.get("chains", ())],
         "near": [f"{miss['failed']}: {miss['reason']}" for miss in explanation.get("near_misses", ())],
         "changes": [each["change"] for each in explanation.get("would_change", ())],
-        "questions": {each["number"]: each["answer"] for each in explanation.get("questions", ())},
+        "fence": _fence_keys(explanation.get("questions", ())),
         "ignored": explanation.get("ignored"),
     }
+
+
+def _fence_keys(questions: Sequence[dict[str, Any]]) -> list[str] | None:
+    """Return what the fifteenth question says: the keys by which a stale actor would be fenced."""
+    answers = [each["answer"] for each in questions if each["number"] == FENCED and each["answered"]]
+    return answers[0]["fence_key"] if answers else None
 
 
 def compare_command(step: Step, verdict: Verdict) -> None:

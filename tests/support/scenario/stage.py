@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
@@ -17,6 +17,10 @@ from remit_graph.world.of_view import world_of
 from remit_service.bundle.build import build_bundle
 from remit_service.bundle.folder import read_folder, shipped_policy
 from remit_service.clock import ManualClock
+from remit_service.coordinator.coordinator import Coordinator
+from remit_service.coordinator.leases import Leases
+from remit_service.decision.caller import Caller
+from remit_service.decision.request import parse_evaluation
 from remit_service.opening import bring_in, put_policy_in_force
 from remit_service.point import Bounds, DecisionPoint, RecordingFailed
 from remit_service.policy import Policy, policy_of
@@ -29,6 +33,7 @@ if TYPE_CHECKING:
     from remit_graph.model.change import Command
     from remit_graph.ports import Ledger
     from remit_graph.world.value import World
+    from remit_service.coordinator.reply import Reply
     from remit_service.decision.decision import Decision
     from remit_service.engines.ports import PolicyEngine
     from remit_service.writer.command import Verdict
@@ -78,18 +83,19 @@ class Stage:
     whole: Policy
     wire: Wire
     is_cut_off: bool = False
+    held: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     async def ask(self, question: dict[str, Any]) -> Answer:
         """Put one question, `as` an enforcement point of the world."""
-        return await self.wire.evaluate(body_of(question, self.point), question.get("as"))
+        return await self.wire.evaluate(body_of(question, self.point, self.held), question.get("as"))
 
     async def explain(self, question: dict[str, Any]) -> Answer:
         """Ask for a verdict with its proof, now or at an earlier moment."""
-        return await self.wire.explain(body_of(question, self.point), question.get("as"))
+        return await self.wire.explain(body_of(question, self.point, self.held), question.get("as"))
 
     async def crowd(self, question: dict[str, Any]) -> Answer | None:
         """Put one question too many."""
-        return await self.wire.crowd(body_of(question, self.point), question.get("as"))
+        return await self.wire.crowd(body_of(question, self.point, self.held), question.get("as"))
 
     async def append(self, changes: list[dict[str, Any]]) -> None:
         """Append changes straight into the ledger, as one revision."""
@@ -103,6 +109,26 @@ class Stage:
     async def command(self, document: dict[str, Any]) -> Verdict:
         """Give a governance command."""
         return (await self.point.submit(submission_of(document, self.point))).verdict
+
+    async def hold(self, question: dict[str, Any]) -> Reply:
+        """Take a lease; `name` is what later questions present it by, as `lease NAME`."""
+        body = body_of(question, self.point, self.held)
+        caller = Caller(point=self.point.view.points[question["as"]], identity=question["as"])
+        reply = await Leases(self._coordinator).acquire([parse_evaluation(body)], caller)
+        if not reply.is_refused:
+            lease = reply.body["lease"]
+            self.held[question["name"]] = {"lease_id": lease["lease_id"], "fencing_token": lease["lease_epoch"]}
+        return reply
+
+    async def give_back(self, name: str) -> None:
+        """Release a lease."""
+        lease = self.held[name]
+        caller = Caller(point=None, trusts_all=True)
+        await Leases(self._coordinator).release(lease["lease_id"], caller, token=lease["fencing_token"])
+
+    @property
+    def _coordinator(self) -> Coordinator:
+        return Coordinator(self.point, rates=False)
 
     async def problems(self) -> list[str]:
         """Return what `remit graph check` would report."""

@@ -107,8 +107,9 @@ async def in_process(point: DecisionPoint) -> AsyncIterator[Wire]:
 class Server:
     """One uvicorn in the loop of the tests, on a free port; what it serves changes from scenario to scenario."""
 
-    def __init__(self) -> None:
-        """Serve nothing yet."""
+    def __init__(self, client: httpx.AsyncClient) -> None:
+        """Serve nothing yet; `client` is connected to it."""
+        self.client = client
         self.app: Application | None = None
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
@@ -118,16 +119,18 @@ class Server:
 
 
 @asynccontextmanager
-async def a_server() -> AsyncIterator[tuple[Server, str]]:
-    """Start uvicorn, and yield what it serves and its address."""
+async def a_server() -> AsyncIterator[Server]:
+    """Start uvicorn, and yield what is served."""
     # With the protocol named, asyncio turns Nagle's delay off for each connection.
     listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listener.bind(("127.0.0.1", 0))
-    serves = Server()
-    config = uvicorn.Config(serves, log_level="critical", access_log=False, lifespan="off", ws="none")
-    server = uvicorn.Server(config)
-    task = asyncio.create_task(server._serve([listener]))
-    yield serves, f"http://127.0.0.1:{listener.getsockname()[1]}"
+    address = f"http://127.0.0.1:{listener.getsockname()[1]}"
+    async with httpx.AsyncClient(base_url=address, trust_env=False, timeout=30) as client:
+        serves = Server(client)
+        config = uvicorn.Config(serves, log_level="critical", access_log=False, lifespan="off", ws="none")
+        server = uvicorn.Server(config)
+        task = asyncio.create_task(server._serve([listener]))
+        yield serves
     server.should_exit = True
     await task
     listener.close()
@@ -164,9 +167,7 @@ class OverHttp:
         return Answer(reply.status_code, reply.json())
 
 
-def over_http(
-    serves: Server, address: str, folder: Path
-) -> Callable[[DecisionPoint], AbstractAsyncContextManager[Wire]]:
+def over_http(serves: Server, folder: Path) -> Callable[[DecisionPoint], AbstractAsyncContextManager[Wire]]:
     """Return what puts a scenario behind a server, with an API key for each of its enforcement points."""
 
     @asynccontextmanager
@@ -177,8 +178,7 @@ def over_http(
         log = make_log(settings, metrics)
         await log.start()
         serves.app = create_app(point, settings, log, metrics=metrics)
-        async with httpx.AsyncClient(base_url=address, trust_env=False, timeout=30) as client:
-            yield OverHttp(serves.app, client, keys)
+        yield OverHttp(serves.app, serves.client, keys)
         await serves.app.aclose()
         await log.aclose()
 
