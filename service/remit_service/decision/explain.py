@@ -225,8 +225,10 @@ def _fenced(case: Case, _decision: Decision) -> Answer:
 
 
 def _fence_keys(case: Case) -> list[str]:
-    key = case.document["resource"]["key"]
-    return [f"{key}#{name}" for name in case.question.fields] or [f"{key}#*"]
+    """The keys a writer is fenced by: a field that is not independent is fenced as the whole resource (rules.md 8)."""
+    key, declared = case.document["resource"]["key"], case.document["resource"]["type_fields"]
+    fields = {name if declared.get(name, {}).get("independent") else "*" for name in case.question.fields or ("*",)}
+    return [f"{key}#{name}" for name in sorted(fields)]
 
 
 def _given_back(_case: Case, decision: Decision) -> Answer:
