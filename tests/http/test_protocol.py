@@ -90,6 +90,23 @@ def test_other_methods_are_refused(seo: Served, path: str, method: str) -> None:
     assert reply.headers["allow"] in ("POST", "GET")
 
 
+@pytest.mark.parametrize(
+    ("path", "allowed"),
+    [
+        ("/health/live", "GET"),
+        ("/v1/explain", "POST"),
+        ("/v1/leases", "GET, POST"),
+        ("/v1/leases/lease_1", "DELETE, GET, PUT"),
+        ("/openapi.json", "GET"),
+    ],
+)
+def test_405_names_every_method_of_the_path(seo: Served, path: str, allowed: str) -> None:
+    """RFC 9110, 15.5.6: however deep the routers are nested, and over all routes of the path."""
+    reply = seo.client("gateway").request("PATCH", path)
+
+    assert (reply.status_code, reply.headers["allow"]) == (405, allowed)
+
+
 @pytest.mark.parametrize("path", [EVALUATION, EVALUATIONS, "/v1/explain"])
 def test_a_body_over_the_bound_is_refused(seo: Served, path: str) -> None:
     """Announced or sent in pieces without end, a body stops at the bound."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from time import monotonic
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
@@ -24,11 +24,16 @@ from remit_service.identity.compose import make_identifier
 from remit_service.metrics import Metrics
 
 if TYPE_CHECKING:
+    from starlette.routing import BaseRoute
+
     from remit_service.coordinator.coordinator import Coordinator
     from remit_service.evidence.decision_log.ports import DecisionLog
     from remit_service.http.exchange import App, Receive, Scope, Send
     from remit_service.http.ports import Point
     from remit_service.settings import Settings
+
+METHODS: Final = ("DELETE", "GET", "PATCH", "POST", "PUT")
+"""What a route of ours can take; the framework answers HEAD and OPTIONS nowhere."""
 
 
 class Application:
@@ -109,9 +114,17 @@ def _make_api(service: Service) -> FastAPI:
 
 
 def methods_at(api: FastAPI, request: Request) -> str:
-    """Return the methods that a path takes, over all of its routes (RFC 9110, 15.5.6: all, not those of the first)."""
-    routes = [each for each in api.routes if each.matches(request.scope)[0] is not Match.NONE]
-    return ", ".join(sorted({method for each in routes for method in getattr(each, "methods", None) or ()}))
+    """Return the methods that a path takes, over all of its routes (RFC 9110, 15.5.6: all, not those of the first).
+
+    Each is asked for: an included router matches for its routes, and does not list them.
+    """
+    asked = {method: dict(request.scope) | {"method": method} for method in METHODS}
+    taken = [method for method, scope in asked.items() if any(_takes(each, scope) for each in api.routes)]
+    return ", ".join(taken)
+
+
+def _takes(route: BaseRoute, scope: Scope) -> bool:
+    return route.matches(scope)[0] is Match.FULL
 
 
 def _http_problem(error: Exception, allowed: str) -> Problem | None:
