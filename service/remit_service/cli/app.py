@@ -8,7 +8,9 @@ from typing import Annotated
 import typer
 
 from remit_service.cli import (
+    approval,
     asking,
+    capability,
     conflicts,
     demo,
     doctor,
@@ -59,6 +61,8 @@ app.command("decide")(asking.decide)
 app.command("explain")(asking.explain)
 app.command("why-not")(asking.why_not)
 app.command("doctor")(doctor.doctor)
+app.add_typer(capability.app, name="capability", help="Capabilities: mint, show, introspect, keys, verify.")
+app.add_typer(approval.app, name="approval", help="Approvals: give, ask, vote, withdraw, list, show.")
 app.add_typer(search.app, name="search", help="Who may, on what, and what: subject, resource, action.")
 app.add_typer(graph.app, name="graph", help="The authority graph: plan, apply, export, show, path, diff, check.")
 app.add_typer(policy.app, name="policy", help="The policy bundle: check, test, build.")
