@@ -14,6 +14,9 @@ from remit_service.cli import (
     conflicts,
     demo,
     doctor,
+    epochs,
+    glass,
+    grants,
     graph,
     incident,
     keys,
@@ -21,7 +24,10 @@ from remit_service.cli import (
     operation,
     policy,
     presence,
+    principals,
     queue,
+    review,
+    revoke,
     search,
     serving,
     store,
@@ -75,6 +81,17 @@ app.add_typer(conflicts.app, name="conflicts", help="Conflict records, and decla
 app.add_typer(transfer.app, name="transfer", help="Ownership transfer, step by step.")
 app.add_typer(incident.app, name="incident", help="Incidents: open, close, list.")
 app.add_typer(presence.app, name="presence", help="Who edits: signal, leave, list.")
+app.command("grant")(grants.grant)
+app.command("delegate")(grants.delegate)
+app.command("member")(grants.member)
+app.command("amend")(grants.amend)
+app.command("revoke")(revoke.revoke)
+app.command("why-still")(revoke.why_still)
+app.command("review")(review.review)
+app.command("recover")(review.recover)
+app.add_typer(epochs.app, name="epoch", help="The authority epoch: bump, renew.")
+app.add_typer(principals.app, name="principal", help="Principals: declare, show, disable, enable.")
+app.add_typer(glass.app, name="break-glass", help="Emergency grants: open, list, report, review.")
 app.add_typer(keys.app, name="key", help="API keys of enforcement points: create, list, revoke.")
 
 
