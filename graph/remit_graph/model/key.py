@@ -15,12 +15,9 @@ from __future__ import annotations
 
 import unicodedata
 from functools import lru_cache
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from remit_graph.errors import ModelError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 Segments = tuple[str, ...]
 
@@ -115,12 +112,6 @@ def covers(selector: Segments, segments: Segments) -> bool:
     if len(selector) > len(segments):
         return False
     return all(mine in (WILDCARD, theirs) for mine, theirs in zip(selector, segments, strict=False))
-
-
-def covers_any(selector: str, keys: Iterable[str]) -> bool:
-    """Say whether `selector` covers one of `keys`, which are a resource and its ancestors."""
-    wanted = segments_of(selector)
-    return any(covers(wanted, segments_of(key)) for key in keys)
 
 
 def contains(outer: str, inner: str) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from remit_graph.model.realm import EnforcementPoint
@@ -54,6 +54,3 @@ class Caller:
     def name(self) -> str:
         """What records and metrics call it."""
         return self.point.id if self.point is not None else (self.identity or "anonymous")
-
-
-UNAUTHENTICATED: Final = Caller(point=None)
