@@ -22,7 +22,7 @@ from remit_service.keeping.keeper import Keeper
 from remit_service.opening import bring_in, put_policy_in_force, read_world, shipped_world
 from remit_service.point import Bounds, DecisionPoint, Recorder
 from remit_service.policy import Policy, policy_of
-from remit_service.stores import open_or_make_store, open_store, store_exists
+from remit_service.stores import make_store, open_or_make_store, open_store, remove_store, store_exists
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -65,7 +65,7 @@ async def running_point(
         stack.push_async_callback(policy.engine.aclose)
         settings = _demo(settings, stack)
         world = None if settings.world is None else read_world(settings.world, policy.scales)
-        ledger = await _ledger(settings, world, clock)
+        ledger = await _ledger(settings, world, clock, stack)
         point = DecisionPoint(ledger=ledger, policy=policy, clock=clock, recorder=recorder, bounds=_bounds(settings))
         stack.push_async_callback(point.aclose)
         await point.start()
@@ -95,13 +95,15 @@ async def coordinating(point: DecisionPoint) -> AsyncIterator[Coordinator]:
 
 
 def _demo(settings: Settings, stack: AsyncExitStack) -> Settings:
-    """The demo lives in a folder of its own that goes with the process."""
+    """The demo lives in a folder of its own that goes with the process, unless an option names another store."""
     if not settings.demo:
         return settings
+    world = settings.world or shipped_world(DEMO_WORLD)
+    if settings.origins.get("store") == "--store":
+        return replace(settings, world=world)
     folder = tempfile.mkdtemp(prefix="remit-demo-")
     stack.callback(shutil.rmtree, folder, ignore_errors=True)
-    store = f"sqlite:///{Path(folder) / 'remit.db'}"
-    return replace(settings, store=store, world=settings.world or shipped_world(DEMO_WORLD))
+    return replace(settings, store=f"sqlite:///{Path(folder) / 'remit.db'}", world=world)
 
 
 def _with_engine(settings: Settings, policy: Policy) -> Policy:
@@ -119,16 +121,20 @@ def _with_engine(settings: Settings, policy: Policy) -> Policy:
     return replace(policy, engine=engine)
 
 
-async def _ledger(settings: Settings, world: World | None, clock: Clock) -> Ledger:
-    """Open the store, or make it where a world says what it is for."""
-    if world is not None:
+async def _ledger(settings: Settings, world: World | None, clock: Clock, stack: AsyncExitStack) -> Ledger:
+    """Open the store, or make it where a world says what it is for; a demo's is made, and goes at the end."""
+    if world is None:
+        if not store_exists(settings):
+            raise LedgerUnavailable(
+                f"there is no store at `{settings.store}`",
+                advice="run `remit store init`, or start with `--world FILE`",
+            )
+        return await open_store(settings, clock)
+    if not settings.demo:
         return await open_or_make_store(settings, clock, realm=world.realm.name)
-    if not store_exists(settings):
-        raise LedgerUnavailable(
-            f"there is no store at `{settings.store}`",
-            advice="run `remit store init`, or start with `--world FILE`",
-        )
-    return await open_store(settings, clock)
+    ledger = await make_store(settings, clock, realm=world.realm.name)
+    stack.push_async_callback(remove_store, settings)
+    return ledger
 
 
 def _leases(settings: Settings) -> LeasePolicy:

@@ -30,6 +30,9 @@ if TYPE_CHECKING:
     from remit_service.clock import Clock
     from remit_service.settings import Settings
 
+SQLITE_COMPANIONS: Final = ("", "-wal", "-shm", "-lock")
+"""What stands beside the file of an embedded store, by what its name has more."""
+
 DEFAULT_PORT: Final = 7687
 DEFAULT_NAME: Final = "neo4j"
 """User and database of a server that the address does not name."""
@@ -119,6 +122,22 @@ async def _make_or_open(
             return await open_store(settings, clock)
         except ForeignStore:
             raise (otherwise or error) from None
+
+
+async def remove_store(settings: Settings) -> None:
+    """Remove a store that this process has made, for one that goes with it.
+
+    Raises:
+        LedgerUnavailable: it cannot be reached.
+    """
+    path = sqlite_path(settings.store)
+    if path is None:
+        from remit_graph.neo4j.remove import remove
+
+        await remove(neo4j_options(settings))
+        return
+    for companion in SQLITE_COMPANIONS:
+        path.with_name(f"{path.name}{companion}").unlink(missing_ok=True)
 
 
 async def migrate_store(settings: Settings) -> Sequence[str]:
