@@ -270,3 +270,13 @@ async def test_the_ledger_holds_no_token(desk: Desk, signer: Signer) -> None:
     assert given.record is not None
     assert not any(given.token in each for each in rows)
     assert Capabilities(desk.point, lambda: signer, issuer=ISSUER).token_of(given.record) == given.token
+
+
+@pytest.mark.feature("S23")
+async def test_a_lease_of_high_risk_is_renewed_without_a_capability(desk: Desk) -> None:
+    """Beginning needs no capability and renewing none either; each write under the lease is asked for its own."""
+    lease = (await desk.take("instance:a", "DEPLOY", "worker:w", ttl=30)).body["lease"]
+
+    renewed = await desk.leases.renew(lease["lease_id"], desk.caller, token=lease["lease_epoch"])
+
+    assert not renewed.is_refused

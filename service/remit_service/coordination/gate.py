@@ -92,9 +92,11 @@ def gate_of(verdicts: Sequence[Verdict]) -> Gate:
 def lasting(tables: Tables, verdict: Verdict) -> str | None:
     """Return None where what is held may stay by this verdict, else the code that ends it.
 
-    Asked of what is held already: who else is about, and at which version, does not count against it.
+    Asked of what is held already: who else is about, and at which version, does not count against it. Nor does that no
+    capability is shown: beginning needs none, and each write is asked for its own; one that is shown must be good.
     """
-    against = [each for each in verdict.codes if tables.groups.get(each, "fault") not in _RIGHTS]
+    asked = [each for each in verdict.codes if each != "capability_required"]
+    against = [each for each in asked if tables.groups.get(each, "fault") not in _RIGHTS]
     if against:
         return against[0]
     # A verdict that refuses for reasons of coordination alone carries no proof of its own.
