@@ -12,6 +12,7 @@ import sqlite3
 from abc import ABC, abstractmethod
 from collections import Counter
 from contextlib import closing
+from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -43,7 +44,7 @@ async def open_ledger(address: str) -> Ledger:
     if kind == "sqlite":
         return await SqliteLedger.open(Path(place), REALM)
     if kind == "neo4j":
-        return await Neo4jLedger.open(Neo4jOptions(**json.loads(place)), REALM)
+        return await Neo4jLedger.open(patient(**json.loads(place)), REALM)
     raise ValueError(f"`{address}` is no address of a store")
 
 
@@ -98,13 +99,19 @@ async def sqlite_store(request: pytest.FixtureRequest) -> Store:
     return made
 
 
+def patient(**address: str) -> Neo4jOptions:
+    """Return options whose bounds no busy machine reaches: what is tried here is not how fast it is."""
+    long = timedelta(seconds=60)
+    return Neo4jOptions(**address, hold_at_most=long, retry_for=long, connect_within=long)  # type: ignore[arg-type]
+
+
 class Neo4jStore(Store):
     """The database of the Neo4j of this run."""
 
     def __init__(self, server: Neo4jServer) -> None:
         super().__init__()
         self.server = server
-        self.options = Neo4jOptions(url=server.url, user=server.user, password=server.password)
+        self.options = patient(url=server.url, user=server.user, password=server.password)
         self.address = "neo4j:" + json.dumps({"url": server.url, "user": server.user, "password": server.password})
 
     async def overwrite(self, rows: Sequence[Row], head: Mapping[str, Any] | None = None) -> None:

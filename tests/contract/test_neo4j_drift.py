@@ -155,8 +155,9 @@ async def test_an_edit_is_found_and_named(graph: Neo4jStore, edit: LiteralString
         (SECOND_OWNER, {"OWNS"}),
         (REVIVED, {"MAY_WRITE", "WAS_MAY_WRITE"}),
         ("MATCH (l:Lease) DETACH DELETE l", {"Lease"}),
+        ("MATCH (c:Change {revision: 3, seq: 1}) DELETE c", {"Change"}),
     ],
-    ids=["edge added", "edge deleted", "second owner", "ended edge revived", "lease deleted"],
+    ids=["edge added", "edge deleted", "second owner", "ended edge revived", "lease deleted", "row deleted"],
 )
 async def test_what_was_added_or_deleted_shows_at_once(graph: Neo4jStore, edit: LiteralString, kinds: set[str]) -> None:
     """F010: the quick check counts, and the findings of just those kinds name the edge."""
@@ -252,6 +253,25 @@ async def test_a_foreign_edge_is_adopted(graph: Neo4jStore) -> None:
     assert rows == [{"revision": entry.revision}]
     assert await ledger.check() == []
     assert [str(each.slip) for each in await ledger.was_set_aside()] == [Slip.ADDED, Slip.ADDED]
+
+
+async def test_an_answer_without_its_command_is_found(graph: Neo4jStore) -> None:
+    """A request that lost its answer would act again when repeated; one that never was asked is an invention."""
+    ledger = await _open(graph)
+    entry = await append(ledger, request_id="r-1")
+    await append(ledger, request_id="r-2")
+
+    graph.server.query("MATCH (op:Op {request_id: 'r-1'}) SET op.request_id = 'r-9'")
+
+    assert list(await ledger.check()) == [
+        f"request `r-1` of revision {entry.revision} has no such answer: a repeat would act again"
+    ]
+    graph.server.query(
+        "MATCH (op:Op {request_id: 'r-9'}) CREATE (again:Op {request_id: 'r-1'}) SET again.revision = op.revision"
+    )
+    assert list(await ledger.check()) == [
+        f"the answer to request `r-9` names revision {entry.revision}, where the log has no such command"
+    ]
 
 
 async def test_an_edit_of_other_labels_is_no_drift(graph: Neo4jStore) -> None:

@@ -15,7 +15,7 @@ from remit_graph.errors import ChainBroken
 from remit_graph.model.change import GENESIS, verify_rows
 from remit_graph.neo4j import checkpoints
 from remit_graph.neo4j.database import rows_of
-from remit_graph.neo4j.drift import BESIDE, quick
+from remit_graph.neo4j.drift import BESIDE, LOG, quick
 from remit_graph.neo4j.entity_findings import entity_findings, nodes_beside
 from remit_graph.neo4j.findings import TYPES, edge_findings
 from remit_graph.neo4j.pass_findings import PASSES_TO, pass_findings
@@ -148,7 +148,7 @@ async def findings(database: Database, *, everything: bool) -> list[Finding]:
     found = await edge_findings(database, types, everything=everything) if types else []
     if everything or PASSES_TO in names:
         found += await pass_findings(database)
-    labels = names - {BESIDE, PASSES_TO, *TYPES, *(f"WAS_{each}" for each in TYPES)}
+    labels = names - {BESIDE, LOG, PASSES_TO, *TYPES, *(f"WAS_{each}" for each in TYPES)}
     if everything or labels:
         found += await entity_findings(database, labels, everything=everything)
     if everything or BESIDE in names:

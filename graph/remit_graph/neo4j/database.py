@@ -4,7 +4,8 @@ Rules (reference: the driver's manual, "Transactions"):
 - one driver for the life of the ledger, one session for each use; sessions are never shared by tasks;
 - a managed function may run more than once, so it has no side effects outside of its transaction;
 - what ends during the commit is `OutcomeUnknown` and never tried again here;
-- each transaction has a time after which the database itself ends it, so that no stopped process keeps a lock.
+- each transaction has a time after which the database itself ends it, so that no stopped process keeps a lock, and a
+  somewhat longer one after which a database that says nothing is given up here.
 """
 
 from __future__ import annotations
@@ -13,10 +14,11 @@ import asyncio
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
 from neo4j import READ_ACCESS, WRITE_ACCESS, AsyncGraphDatabase, unit_of_work
-from neo4j.exceptions import DriverError, Neo4jError, TransientError
+from neo4j.exceptions import DriverError, IncompleteCommit, Neo4jError
 
 from remit_graph.errors import LedgerUnavailable
-from remit_graph.neo4j.faults import translate, translated
+from remit_graph.neo4j.attempt import Attempt, RepeatedTooOftenError
+from remit_graph.neo4j.faults import silent, translate, translated
 from remit_graph.neo4j.statements import STATEMENTS
 
 if TYPE_CHECKING:
@@ -31,9 +33,6 @@ T = TypeVar("T")
 
 if TYPE_CHECKING:
     Work: TypeAlias = Callable[[AsyncManagedTransaction], Awaitable[T]]
-
-MAX_REPEATS: Final = 5
-"""How often a transaction that the database gave up for a deadlock is begun again (faults.md F074)."""
 
 STREAMED: Final = 2_000
 """Rows that the driver holds of an answer that is read as it arrives."""
@@ -113,22 +112,42 @@ class Database:
 
     async def _alone(self, name: str, parameters: dict[str, Any]) -> list[dict[str, Any]]:
         self._require_open()
-        with translated(self.url):
-            async with self.driver.session(database=self.options.database) as session:
-                return await _all(await session.run(STATEMENTS[name], parameters))
+        try:
+            with translated(self.url):
+                async with (
+                    asyncio.timeout(self._give_up_after(self.options.hold_at_most)),
+                    self.driver.session(database=self.options.database) as session,
+                ):
+                    return await _all(await session.run(STATEMENTS[name], parameters))
+        except TimeoutError as error:
+            raise silent(self.url) from error
 
     async def _run(self, work: Work[T], access: str, hold_at_most: timedelta) -> T:
         self._require_open()
-        attempt = unit_of_work(timeout=hold_at_most.total_seconds())(_counted(work))
+        attempt = Attempt(work)
+        function = unit_of_work(timeout=hold_at_most.total_seconds())(attempt.run)
         try:
-            async with self.driver.session(database=self.options.database, default_access_mode=access) as session:
+            async with (
+                asyncio.timeout(self._give_up_after(hold_at_most)),
+                self.driver.session(database=self.options.database, default_access_mode=access) as session,
+            ):
                 if access == WRITE_ACCESS:
-                    return await session.execute_write(attempt)
-                return await session.execute_read(attempt)
-        except _RepeatedTooOftenError as error:
+                    return await session.execute_write(function)
+                return await session.execute_read(function)
+        except TimeoutError as error:
+            raise silent(self.url, committing=attempt.is_done and access == WRITE_ACCESS) from error
+        except IncompleteCommit as error:
+            # There is nothing to lose at the end of a transaction that only read.
+            if access == READ_ACCESS and attempt.is_done:
+                return attempt.result
+            raise translate(error, self.url) from error
+        except RepeatedTooOftenError as error:
             raise translate(error.last, self.url) from error.last
         except (DriverError, Neo4jError) as error:
             raise translate(error, self.url) from error
+
+    def _give_up_after(self, hold_at_most: timedelta) -> float:
+        return (hold_at_most + self.options.retry_for + self.options.connect_within).total_seconds()
 
     def _require_open(self) -> None:
         if self._closed:
@@ -143,28 +162,3 @@ async def rows_of(transaction: AsyncManagedTransaction, name: str, /, **paramete
 async def _all(result: AsyncResult) -> list[dict[str, Any]]:
     # Not `result.data()`, which copies every value item by item, a checkpoint byte by byte.
     return [dict(record) async for record in result]
-
-
-class _RepeatedTooOftenError(Exception):
-    """Ends the driver's own repeating, which is bounded by time alone."""
-
-    def __init__(self, last: TransientError) -> None:
-        super().__init__(str(last))
-        self.last = last
-
-
-def _counted(work: Work[T]) -> Work[T]:
-    """Return `work` as a function that the driver may run `MAX_REPEATS` times more after a deadlock."""
-    failed = 0
-
-    async def attempt(transaction: AsyncManagedTransaction) -> T:
-        nonlocal failed
-        try:
-            return await work(transaction)
-        except TransientError as error:
-            failed += 1
-            if failed > MAX_REPEATS:
-                raise _RepeatedTooOftenError(error) from error
-            raise
-
-    return attempt

@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 ROUNDS: Final = 4
 """Counts that are made at most; two are enough where nothing is appended."""
 
+LOG: Final = "Change"
+"""The label of the rows of the log; which of them are wrong, the hash chain tells."""
+
 BESIDE: Final = "nodes beside the ledger"
 """The name under which nodes that no part counts are reported."""
 
@@ -90,7 +93,7 @@ async def _kept(database: Database) -> dict[str, Total]:
 async def _totals(database: Database) -> dict[str, Total]:
     edges = await database.read("totals_of_edges", modulus=MODULUS)
     entities = await database.read("totals_of_entities", modulus=MODULUS)
-    return _by_name([*edges, *entities])
+    return _by_name([*edges, *entities, *await database.read("totals_of_log")])
 
 
 def _by_name(rows: Sequence[dict[str, Any]]) -> dict[str, Total]:

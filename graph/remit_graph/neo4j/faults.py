@@ -110,6 +110,21 @@ def translate(error: DriverError | Neo4jError, url: str) -> LedgerError:
     return LedgerUnavailable(f"`{url}` {sentence}: {_told(error)}", advice=advice, url=url)
 
 
+def silent(url: str, *, committing: bool = False) -> LedgerError:
+    """Return the error for a database that said nothing for as long as it may."""
+    if committing:
+        return OutcomeUnknown(
+            f"`{url}` was asked to commit and does not answer",
+            advice="look the request ids up, or the head",
+            url=url,
+        )
+    return LedgerUnavailable(
+        f"`{url}` does not answer",
+        advice="check that Neo4j runs and has not hung; writing goes on by itself when it does",
+        url=url,
+    )
+
+
 def code_of(error: BaseException) -> str:
     """Return the server's status code, or an empty text if the error did not come from a server."""
     return getattr(error, "code", None) or ""

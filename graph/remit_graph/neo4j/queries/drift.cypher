@@ -2,6 +2,9 @@
 // How many elements of each kind there must be, and the sum of their digests.
 MATCH (part:Part)
 RETURN part.name AS name, part.count AS count, part.digest AS digest
+UNION ALL
+MATCH (head:Head)
+RETURN 'Change' AS name, head.rows AS count, 0 AS digest
 
 // totals_of_edges
 // How many relationships of each type there are, and the sum of the digests they carry.
@@ -21,6 +24,10 @@ WHERE NOT node:Mentioned AND NOT node:Selector
 RETURN [label IN labels(node) WHERE NOT label IN ['Entity', 'Ended']][0] AS name, count(*) AS count,
        sum(CASE WHEN node.row_digest IS :: INTEGER AND 0 <= node.row_digest < $modulus THEN node.row_digest ELSE 0 END)
          AS digest
+
+// totals_of_log
+// How many rows the log has; answered from the database's own counts.
+RETURN 'Change' AS name, COUNT { (:Change) } AS count, 0 AS digest
 
 // edges_to_judge
 // Current relationships of $types with the nodes that the ledger made for them: all, or those that differ at sight.
