@@ -6,7 +6,7 @@ import argparse
 import json
 from typing import TYPE_CHECKING
 
-from bench import http, inprocess
+from bench import http, inprocess, load_graph
 from bench.report import Row, document, remember, table
 from bench.world import NOW, base, chain, view_of
 from remit_service.decision.decide import prepare
@@ -33,6 +33,7 @@ def cases(*, quick: bool) -> dict[str, Callable[[], list[Row]]]:
         "inprocess": lambda: inprocess.three_hops(count),
         "shapes": lambda: inprocess.shapes(count // 4),
         "large": lambda: inprocess.large(edges, count),
+        "load": lambda: load_graph.rows(edges if quick else 1_000_000),
         "http": lambda: http.remit(seconds),
         "opa": lambda: http.opa(seconds, policy_input()),
     }
