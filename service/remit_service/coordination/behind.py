@@ -13,7 +13,7 @@ from remit_service.coordination.compare import judge
 from remit_service.coordination.holding import Holding, holding_of
 from remit_service.coordination.matrix import COMPATIBLE
 from remit_service.coordination.overlap import leases_near
-from remit_service.coordination.queue import DEFAULT_CLASS, rank, share_class
+from remit_service.coordination.queue import DEFAULT_CLASS, rank, share_class, share_floor
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -47,6 +47,7 @@ def newcomer_of(
         "acquisition": acquisition,
         "resource_key": holdings[0].key,
         "class": share_class(work, holder) if acquisition == "WEIGHTED_FAIR" else DEFAULT_CLASS,
+        "floor": share_floor(work, holdings[0].key),
         "shape": " & ".join(held.shape for held in holdings),
         "claims": [_claim(held, request) for held, request in zip(holdings, requests, strict=True)],
     }

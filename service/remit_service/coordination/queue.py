@@ -53,7 +53,12 @@ def _by_deadline(_work: Work, waiter: Record, _age: int) -> int:
 
 def _by_share(work: Work, waiter: Record, _age: int) -> int:
     times = work.view.coordination.fair.get(waiter["resource_key"]) or {}
-    return times.get(waiter["class"], min(times.values(), default=0))
+    return max(times.get(waiter["class"], 0), waiter["floor"])
+
+
+def share_floor(work: Work, key: str) -> int:
+    """Return the virtual time at which a request joins a queue: a class that was idle has saved nothing up."""
+    return min((work.view.coordination.fair.get(key) or {}).values(), default=0)
 
 
 _ORDERS: Final = {
@@ -91,5 +96,5 @@ def after_serving(work: Work, waiter: Record) -> dict[str, dict[str, int]]:
     key, name = waiter["resource_key"], waiter["class"]
     times = dict(work.view.coordination.fair.get(key) or {})
     weight = max(work.tables.weights.get(name, work.tables.default_weight), 1)
-    times[name] = times.get(name, min(times.values(), default=0)) + SHARE // weight
+    times[name] = max(times.get(name, 0), waiter["floor"]) + SHARE // weight
     return {key: times}
