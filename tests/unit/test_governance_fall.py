@@ -7,9 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from remit_graph.laws.delegation import Bounds, check_delegation
+from remit_graph.laws.ground import grounds_of
 from remit_graph.model.change import Change
 from remit_graph.model.edge import parse_edge
 from remit_graph.view.fall import Fall, fall
+from remit_graph.view.grounds import ViewGrounds
 from remit_graph.world.dump import dump_world
 from remit_graph.world.load import load_world
 from remit_graph.world.of_view import world_of
@@ -244,3 +247,17 @@ def test_a_graph_whose_parent_was_amended_is_exported_and_loads_again() -> None:
     assert again.edges["d2"].under == "d1@1"
     assert again.edges == {each: replace(edge, revision_from=0) for each, edge in before.edges.items()}
     assert plan_world(before, again).changes == ()
+
+
+@pytest.mark.feature("S27")
+def test_a_window_that_would_be_empty_is_not_filled_in() -> None:
+    """A delegation that ends before its right begins would never count: it is refused, and the other way round too."""
+    late = graph([*owner_edges(), right("r", A, valid_from=NOW + 2)])
+    early = graph([*owner_edges(), right("r", A, valid_until=NOW + 2)])
+    bounds = Bounds(max_depth=5, scales=scales(), actions=late.actions)
+
+    for view, more in ((late, {"valid_until": NOW + 1}), (early, {"valid_from": NOW + 2})):
+        asked = parse_edge(edge("d", "DELEGATES", OWNER, A, issuer=OWNER, **more))
+        judged = check_delegation(asked, grounds_of(asked, ViewGrounds(view=view, at=NOW, dormant=True)), bounds)
+        assert judged.edge is None
+        assert [each.code for each in judged.refusals] == ["attenuation_violated"]

@@ -118,6 +118,7 @@ def _refusals(asked: Edge, filled: Edge, ground: Ground, bounds: Bounds) -> list
     refusals = _scope_refusals(filled, ground, bounds)
     for above in _distinct(ground):
         refusals.extend(_window_refusals(filled, above))
+    refusals.extend(_empty_window(asked, filled, ground.right))
     limit = depth_limit(ground, bounds)
     if limit < 0 or (filled.max_depth or 0) > limit:
         at = _shallowest(ground, bounds).position
@@ -191,6 +192,20 @@ def _window_refusals(filled: Edge, above: Edge) -> list[Refusal]:
     if above.valid_until is not None and filled.valid_until is not None and filled.valid_until > above.valid_until:
         refusals.append(_outside_window(filled, above, "valid_until", "outlives"))
     return refusals
+
+
+def _empty_window(asked: Edge, filled: Edge, right: Edge) -> list[Refusal]:
+    """Refuse a window that is empty once the open end of it is filled in: it would never count, and never load."""
+    begins, ends = filled.valid_from, filled.valid_until
+    if begins is None or ends is None or begins < ends:
+        return []
+    dimension = "valid_from" if asked.valid_until is None else "valid_until"
+    value = format_instant(getattr(filled, dimension))
+    message = (
+        f"`{asked.edge_id}` would never count: under `{right.position}` it begins at {format_instant(begins)} and ends "
+        f"at {format_instant(ends)}"
+    )
+    return [Refusal(code="attenuation_violated", message=message, dimension=dimension, offending=(value,))]
 
 
 def _outside_window(filled: Edge, above: Edge, dimension: str, how: str) -> Refusal:
