@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import logging
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -14,6 +15,7 @@ from remit_service.engines.opa import OpaEngine
 from tests.support.engines import write_bundle
 from tests.support.opa_server import OpaServer
 from tests.support.scenario.ledgers import quick_folder
+from tests.support.scenario.stage import policy_with
 from tests.support.scenario.wire import a_server
 from tests.support.services import require_service
 
@@ -39,9 +41,12 @@ def quiet() -> Iterator[None]:
     structlog.reset_defaults()
 
 
-@pytest.fixture(scope="session", autouse=True)
+@pytest.fixture(autouse=True)
 def frozen_heap() -> None:
-    """Take what pytest itself holds out of garbage collection: each start of a decision point collects once."""
+    """Take what is left from before out of garbage collection: each start of a decision point collects once.
+
+    What stays is pytest itself and the routes of each application, which FastAPI never forgets.
+    """
     gc.collect()
     gc.freeze()
 
@@ -107,3 +112,10 @@ async def opa_engine(opa_address: Callable[[Policy], str]) -> AsyncIterator[Make
     yield make
     for each in engines.values():
         await OpaEngine.aclose(each)
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def opa_policy(opa_engine: MakeEngine) -> Policy:
+    """The shipped policy, with an OPA server as its engine."""
+    shipped = policy_with(())
+    return replace(shipped, engine=await opa_engine(shipped))

@@ -27,6 +27,9 @@ MEMORY: Final = Path("/dev/shm")  # noqa: S108 - shared memory of Linux; each us
 ANY_SKEW: Final = timedelta(days=36_500)
 """Scenarios play on a manual clock, far from that of the database."""
 
+PATIENCE: Final = timedelta(seconds=60)
+"""The bounds of the adapter are shown by its contract suite; here a busy machine is no fault."""
+
 
 @contextmanager
 def quick_folder() -> Iterator[Path]:
@@ -47,7 +50,15 @@ def sqlite_in(folder: Path) -> MakeLedger:
 
 def neo4j_on(server: Neo4jServer) -> MakeLedger:
     """Return what makes a fresh ledger in an empty Neo4j."""
-    options = Neo4jOptions(url=server.url, user=server.user, password=server.password, max_clock_skew=ANY_SKEW)
+    options = Neo4jOptions(
+        url=server.url,
+        user=server.user,
+        password=server.password,
+        max_clock_skew=ANY_SKEW,
+        connect_within=PATIENCE,
+        retry_for=PATIENCE,
+        hold_at_most=PATIENCE,
+    )
 
     async def make(realm: str, _clock: ManualClock) -> Ledger:
         return await Neo4jLedger.init(options, realm)
