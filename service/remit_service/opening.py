@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 from remit_graph.errors import ForeignStore
 from remit_graph.model.change import Change, canonical, digest_parts
 from remit_graph.world.changes import iter_changes
-from remit_graph.world.load import load_world
+from remit_graph.world.load import load_world_file
 from remit_service.bundle.folder import shipped_policy
 from remit_service.point import NO_REALM
 from remit_service.replica.loading import without_collections
@@ -59,7 +59,7 @@ def read_world(path: Path, scales: Scales) -> World:
         WorldRefused: with every fault and its line.
         OSError: it cannot be read.
     """
-    return load_world(path.read_text(encoding="utf-8"), file=path.name, scales=scales)
+    return load_world_file(path, scales=scales)
 
 
 async def put_policy_in_force(point: DecisionPoint) -> None:

@@ -9,7 +9,6 @@ from remit_graph.model.edge import Edge, EdgeType
 from remit_graph.model.key import contains
 
 if TYPE_CHECKING:
-
     from remit_graph.model.instant import Instant
     from remit_graph.view.state import View
     from remit_graph.view.target import Target
