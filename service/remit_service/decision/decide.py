@@ -68,13 +68,14 @@ class Fault(Exception):
 
 @dataclass(slots=True)
 class Prepared:
-    """A question with its facts, ready for the engine."""
+    """A question with its facts, ready for the engine; `revision` is that of the facts, which the view may leave."""
 
     question: Question
     facts: Facts
     view: View
     encoded: bytes
     facts_us: int
+    revision: int
 
 
 def prepare(
@@ -105,7 +106,7 @@ def prepare(
     encoded = msgspec.json.encode(facts.document)
     if len(encoded) > MAX_INPUT_BYTES:
         facts, encoded = _shortened(facts)
-    return Prepared(question, facts, view, encoded, (perf_counter_ns() - started) // 1_000)
+    return Prepared(question, facts, view, encoded, (perf_counter_ns() - started) // 1_000, view.revision)
 
 
 def _shortened(facts: Facts) -> tuple[Facts, bytes]:
@@ -133,6 +134,7 @@ def interpret(prepared: Prepared, answer: Answer, *, rules: Rules, engine_us: in
         facts=prepared.facts,
         result=answer.document,
         view=prepared.view,
+        revision=prepared.revision,
         scales=rules.scales,
         config=rules.data["remit"]["config"],
     )

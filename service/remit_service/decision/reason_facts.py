@@ -31,7 +31,8 @@ class Case:
         question: What was asked.
         facts: The policy input.
         result: The policy's document: conflicts, site denials, policy errors, approvals.
-        view: The graph.
+        view: The graph; where an engine was waited for, it may have gone on.
+        revision: Of the view when the facts were collected.
         scales: Ordered scales.
         config: The policy's configuration data.
     """
@@ -40,6 +41,7 @@ class Case:
     facts: Facts
     result: Result
     view: View
+    revision: int
     scales: Scales
     config: Mapping[str, Any]
 

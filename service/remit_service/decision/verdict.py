@@ -41,7 +41,7 @@ class Answer:
 
 def conclude(case: Case, answer: Answer, *, table: ReasonTable, timings_us: dict[str, int]) -> Decision:
     """Turn a policy document that was checked into a decision with sentences."""
-    question, view = case.question, case.view
+    question = case.question
     carrying = _carrying(case.facts, answer.determining)
     return Decision(
         decision_id=new_id("dec"),
@@ -49,11 +49,11 @@ def conclude(case: Case, answer: Answer, *, table: ReasonTable, timings_us: dict
         outcome=answer.outcome,
         reasons=tuple(table.reason(code, facts_of(code, case)) for code in answer.reasons),
         at=question.at,
-        revision=view.revision,
+        revision=case.revision,
         obligations=answer.obligations,
         determining=answer.determining,
         conflicts=tuple(case.result.get("conflicts") or ()),
-        epochs=epochs_of(view, case.facts),
+        epochs=epochs_of(case.facts),
         policy_revision=answer.policy_revision,
         not_after=not_after(carrying, case) if answer.effect == "permit" else None,
         record_input=case.facts.document,
@@ -87,13 +87,13 @@ def refuse(
     )
 
 
-def epochs_of(view: View, facts: Facts) -> dict[str, Any]:
-    """Return the four epochs, kept apart."""
+def epochs_of(facts: Facts) -> dict[str, Any]:
+    """Return the four epochs, kept apart, as the policy saw them."""
     ownership = {row.field: row.edges[0].ownership_epoch for row in facts.ownership if row.edges}
     presented = facts.document.get("coordination", {}).get("presented") or {}
     return {
-        "policy": view.policy_epoch,
-        "authority": view.authority_epoch,
+        "policy": facts.document["epochs"]["policy"],
+        "authority": facts.document["epochs"]["authority"],
         "ownership": ownership,
         "lease": presented.get("current_token"),
     }
