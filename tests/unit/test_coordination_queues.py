@@ -93,7 +93,7 @@ async def test_weighted_shares_converge(tmp_path: Path) -> None:
                 if who not in {each["holder"] for each in desk.leases.queue(key)} and lease["holder"] != who:
                     await desk.take(who, "WORK", key, wait=600, keep_alive=600, ttl=600)
             await release(desk, lease)
-            (lease,) = desk.leases.held(under=key) or [None]
+            (lease,) = desk.leases.held(under=key)
             turns.append("heavy" if "heavy" in lease["holder"] else "light")
 
     assert 17 <= turns.count("heavy") <= 19

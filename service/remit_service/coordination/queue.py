@@ -53,7 +53,7 @@ def _by_deadline(_work: Work, waiter: Record, _age: int) -> int:
 
 def _by_share(work: Work, waiter: Record, _age: int) -> int:
     times = work.view.coordination.fair.get(waiter["resource_key"]) or {}
-    return max(times.get(waiter["class"], 0), waiter["floor"])
+    return max(int(times.get(waiter["class"], 0)), int(waiter["floor"]))
 
 
 def share_floor(work: Work, key: str) -> int:
