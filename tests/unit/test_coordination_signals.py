@@ -155,7 +155,7 @@ async def test_a_running_operation_explains_its_write(desk: Desk) -> None:
     assert other.body["explained"] is False
 
 
-@pytest.mark.feature("S41", "S107")
+@pytest.mark.feature("S41")
 async def test_two_controllers_that_take_turns_are_told(desk: Desk) -> None:
     """A, B, A, B on one field is FM-035, and both are named."""
     for version, who in enumerate(("instance:plugin-1", "instance:a", "instance:plugin-1", "instance:a")):
