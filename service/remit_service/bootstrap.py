@@ -151,4 +151,5 @@ def _bounds(settings: Settings) -> Bounds:
         max_staleness=timedelta(seconds=settings.max_staleness_seconds),
         revision_wait=timedelta(seconds=settings.revision_wait_seconds),
         max_clock_skew=timedelta(seconds=settings.max_clock_skew_seconds),
+        decision_within=timedelta(seconds=settings.decision_within_seconds),
     )

@@ -74,11 +74,13 @@ class Bounds:
         max_staleness: A view that was not confirmed for longer denies.
         revision_wait: How long a question waits for the revision it asks for.
         max_clock_skew: A clock further off than this from the ledger's is not ready.
+        decision_within: How long one decision may take in all, whatever it waits for.
     """
 
     max_staleness: timedelta = timedelta(seconds=5)
     revision_wait: timedelta = timedelta(seconds=1)
     max_clock_skew: timedelta = timedelta(seconds=2)
+    decision_within: timedelta = timedelta(seconds=5)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -145,9 +147,17 @@ class DecisionPoint:
             RequestError: the context asks for a consistency that does not exist.
         """
         started = perf_counter_ns()
-        decision = await self.deny_if_stale(evaluation)
-        if decision is None:
-            decision = await self._decide(evaluation, caller)
+        within = self.bounds.decision_within.total_seconds()
+        deadline = asyncio.timeout(within)
+        try:
+            async with deadline:
+                decision = await self.deny_if_stale(evaluation)
+                if decision is None:
+                    decision = await self._decide(evaluation, caller)
+        except TimeoutError:
+            if not deadline.expired():
+                raise
+            decision = self._deny("deadline_exceeded", {"deadline_ms": round(within * 1000)})
         decision.timings_us["total"] = (perf_counter_ns() - started) // 1_000
         return await self._recorded(decision, evaluation, caller, labels or {})
 

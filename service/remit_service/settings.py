@@ -46,6 +46,8 @@ class Settings:
     """Who evaluates the policy: `embedded`, or the address of an OPA server."""
     engine_timeout_seconds: Seconds = 1.0
     """How long one evaluation may take before it is a deny."""
+    decision_within_seconds: Seconds = 5.0
+    """How long one decision may take in all, whatever it waits for, before it is a deny."""
     engine_token: Secret | None = None
     """Bearer token that the OPA server demands."""
     policy_dir: Path | None = None

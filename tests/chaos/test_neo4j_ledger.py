@@ -199,7 +199,8 @@ async def test_a_frozen_database_is_given_up_and_comes_back(graph: Neo4jStore) -
 
 async def test_a_writer_that_stops_keeps_nobody_waiting_for_ever(graph: Neo4jStore) -> None:
     """A process that was stopped with the head locked is ended by the database, and the others go on."""
-    stopped = Database(replace(graph.options, hold_at_most=timedelta(seconds=1)))
+    second, some = timedelta(seconds=1), timedelta(seconds=5)
+    stopped = Database(replace(graph.options, hold_at_most=second, retry_for=some, connect_within=some))
     locked, never = asyncio.Event(), asyncio.Event()
 
     async def hold(transaction: AsyncManagedTransaction) -> None:

@@ -34,6 +34,7 @@ def test_the_codes_are_found_where_they_are_said() -> None:
         "version_required", "stale_resource_version", "policy_denied",
         "engine_unavailable", "engine_timeout", "result_undefined", "result_malformed", "policy_mismatch",
         "authority_stale", "revision_not_reached", "revision_foreign", "decision_log_unavailable", "policy_error",
+        "deadline_exceeded",
     }  # fmt: skip
 
 

@@ -47,6 +47,7 @@ def limits(service: Service) -> dict[str, Any]:
         "search_deadline_seconds": settings.search_deadline_seconds,
         "max_staleness_seconds": settings.max_staleness_seconds,
         "revision_wait_seconds": settings.revision_wait_seconds,
+        "decision_within_seconds": settings.decision_within_seconds,
         "engine_timeout_seconds": settings.engine_timeout_seconds,
         "decision_log": {"buffer": settings.decision_log_buffer, "lost": dict(service.log.lost)},
     }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING, Any
 
 from remit_graph.errors import LedgerUnavailable
@@ -14,9 +15,9 @@ if TYPE_CHECKING:
 
 
 class BrokenEngine:
-    """Answers every question with one error, or one document."""
+    """Answers every question with one error, or one document, or never."""
 
-    def __init__(self, revision: str, answer: Document | Exception) -> None:
+    def __init__(self, revision: str, answer: Document | Exception | asyncio.Event) -> None:
         """Keep what it answers."""
         self.policy_revision = revision
         self._answer = answer
@@ -25,6 +26,9 @@ class BrokenEngine:
         """Give the answer."""
         if isinstance(self._answer, Exception):
             raise self._answer
+        if isinstance(self._answer, asyncio.Event):
+            await self._answer.wait()  # Nobody sets it.
+            return None
         return self._answer
 
     async def check(self) -> None:
@@ -40,12 +44,13 @@ def break_engine(what: str, policy: Policy) -> BrokenEngine:
         "effect": "permit", "outcome": "execute", "reasons": [], "determining": [], "conflicts": [], "obligations": [],
         "policy_revision": "sha256:other",
     }  # fmt: skip
-    answers: dict[str, Document | Exception] = {
+    answers: dict[str, Document | Exception | asyncio.Event] = {
         "engine_unavailable": EngineUnavailable("connection refused"),
         "engine_timeout": EngineTimeout("no answer", timeout_ms=1000),
         "result_undefined": ResultUndefined("the entry point has no value"),
         "result_malformed": True,
         "policy_mismatch": other,
+        "deadline_exceeded": asyncio.Event(),
         "policy_error": PolicyError("division by zero"),
     }
     return BrokenEngine(policy.revision, answers[what])

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 YAML: Final = "application/yaml"
 EXPORT: Final = answers(None, problems=(400, *READ)) | {
-    200: {"description": "A world file", "content": {YAML: {"schema": {"type": "string"}}}},
+    200: {"description": "A world file", "content": {YAML: {"schema": {"type": "object"}}}},
 }
 Days = Annotated[int, Query(ge=0, le=3_650, description="How soon an end counts as near.")]
 Asked = Annotated[str, Query(min_length=1, max_length=1024)]
