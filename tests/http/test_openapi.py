@@ -67,7 +67,7 @@ def described(seo: Served) -> Any:
 @pytest.mark.slow
 @pytest.mark.timeout(600)
 @schema.parametrize()
-@settings(max_examples=8, suppress_health_check=list(HealthCheck), deadline=None)
+@settings(max_examples=8, derandomize=True, suppress_health_check=list(HealthCheck), deadline=None)
 def test_the_service_does_what_its_document_says(case: schemathesis.Case[Any], seo: Served) -> None:
     """No answer is a failure, has an undeclared status or media type, or another shape than is declared."""
     headers = {"Authorization": f"Bearer {seo.keys['gateway']}"}
