@@ -43,7 +43,6 @@ class Support:
         gone = _Either(ended, pending)
         self._live = ViewGrounds(view=view, at=at, without=gone, moved=self.stands)
         self._stored = ViewGrounds(view=view, at=at, without=gone, moved=self.stands, dormant=True)
-        self._before = ViewGrounds(view=view, at=at, dormant=True)
         self._hopeless: set[str] = set()
 
     def settle(self, edge: Edge) -> None:

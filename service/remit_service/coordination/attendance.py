@@ -1,4 +1,4 @@
-"""Waiters and present editors say that they are still there; whoever does not is passed over (F057, F063)."""
+"""Waiters say that they are still there; whoever does not is passed over (F057, F063)."""
 
 from __future__ import annotations
 
@@ -21,11 +21,6 @@ def keep(work: Work, command: KeepWaiting) -> Answer:
         if waiter is not None and still_asks(work, waiter):
             work.change("waiter.put", {**waiter, "alive_until": work.at + waiter["keep_alive_us"]})
             kept.append(waiter_id)
-    for presence_id in dict.fromkeys(command.presence_ids):
-        presence = work.record("presence", presence_id)
-        if presence is not None and work.lives(presence):
-            work.change("presence.put", {**presence, "expires_at": work.at + presence["ttl_us"]})
-            kept.append(presence_id)
     return Answer(result={"kept": kept})
 
 

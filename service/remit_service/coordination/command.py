@@ -94,10 +94,9 @@ class EndLease:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeepWaiting:
-    """Say that clients still ask: waiters and presences of one replica in one command (rules.md 11)."""
+    """Say that clients still ask: all waiters of one replica in one command (rules.md 11)."""
 
-    waiter_ids: tuple[str, ...] = ()
-    presence_ids: tuple[str, ...] = ()
+    waiter_ids: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,13 +14,6 @@ if TYPE_CHECKING:
     from remit_service.coordination.values import Record
 
 
-def frozen_fields(view: View, key: str, at: Instant) -> frozenset[str]:
-    """Return the fields of `key` under whose owner nothing starts or renews."""
-    if not view.coordination.frozen:
-        return frozenset()
-    return frozenset(name for transfer in _over(view, key, at) for name in transfer["fields"])
-
-
 def transfer_facts(view: View, key: str, fields: tuple[str, ...], at: Instant) -> dict[str, Any] | None:
     """Return the fact `coordination.transfer`, or None where none freezes what a request touches.
 

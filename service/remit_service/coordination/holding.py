@@ -111,11 +111,6 @@ def reaches(declared: ResourceType, count: int | None) -> bool:
     return declared.escalate_at is not None and count is not None and count >= declared.escalate_at
 
 
-def is_escalated(view: View, key: str, declared: ResourceType, at: Instant) -> bool:
-    """Whether an operation on `key` has a semantic impact that is a key of its own."""
-    return any(edge.is_live(at) and reaches(declared, edge.count) for edge in view.outgoing(EdgeType.AFFECTS, key))
-
-
 def parts_of(declared: ResourceType, action: Action, fields: tuple[str, ...]) -> list[dict[str, Any]]:
     """Return the parts of a resource that an action touches."""
     by_action = [action.domain] if action.domain is not None else []

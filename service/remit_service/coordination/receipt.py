@@ -7,7 +7,7 @@ completed receipt with the lease held, or the lease gone without a receipt (S98)
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from remit_service.coordination.lease import end_lease
 from remit_service.coordination.oscillation import note_oscillation
@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 COMPLETED, ABORTED, EXPIRED, PREEMPTED, REVOKED, OUTCOME_UNKNOWN = STATUSES = (
     "COMPLETED", "ABORTED", "EXPIRED", "PREEMPTED", "REVOKED", "OUTCOME_UNKNOWN",
 )  # fmt: skip
-
-_NOTED: Final = ("cause", "code", "by", "reason")
 
 
 def lose_lease(

@@ -1,6 +1,6 @@
 """Clients that wait: told as soon as their wait ends, and kept alive together while they are connected.
 
-A client that long-polls or follows the event stream *attends*. All attending waiters and editors of this process are
+A client that long-polls or follows the event stream *attends*. All attending waiters of this process are
 renewed in one command per half of their life (rules.md 11); one that stops attending is passed over when its waiter
 lease ends, and never blocks the queue.
 """
@@ -36,7 +36,6 @@ class Waiting:
         """Start with nobody."""
         self._coordinator = coordinator
         self._attending: Counter[str] = Counter()
-        self._present: set[str] = set()
         self._moved: dict[str, asyncio.Event] = {}
         self._task: asyncio.Task[None] | None = None
         coordinator.point.replica.subscribe(self._see)
@@ -89,36 +88,23 @@ class Waiting:
         """Whether the wait has not ended, as far as this process knows."""
         return waiter_id in self._coordinator.view.records.get("waiter", {})
 
-    def attend_presence(self, presence_id: str) -> None:
-        """Keep an editor's presence alive until `leave_presence`."""
-        self._present.add(presence_id)
-
-    def leave_presence(self, presence_id: str) -> None:
-        """Let an editor's presence end by itself."""
-        self._present.discard(presence_id)
-
-    async def keep(self, waiter_ids: Iterable[str] = (), presence_ids: Iterable[str] = ()) -> None:
+    async def keep(self, waiter_ids: Iterable[str]) -> None:
         """Renew what is past half of its life, in one command; nothing where nothing is."""
         view, at = self._coordinator.view, self._coordinator.point.now()
-        waiters, presences = view.records.get("waiter", {}), view.records.get("presence", {})
+        waiters = view.records.get("waiter", {})
         asking = [
             each
             for each in waiter_ids
             if each in waiters and waiters[each]["alive_until"] - at <= waiters[each]["keep_alive_us"] // 2
         ]
-        editing = [
-            each
-            for each in presence_ids
-            if each in presences and presences[each]["expires_at"] - at <= presences[each]["ttl_us"] // 2
-        ]
-        if asking or editing:
-            command = KeepWaiting(waiter_ids=tuple(asking), presence_ids=tuple(editing))
+        if asking:
+            command = KeepWaiting(waiter_ids=tuple(asking))
             await self._coordinator.run(command, actor="system", action="KEEP_WAITING")
 
     async def _run(self) -> None:
         while True:
             await asyncio.sleep(KEEP_SECONDS)
             try:
-                await self.keep(list(self._attending), list(self._present))
+                await self.keep(list(self._attending))
             except LedgerError as error:
                 _log.warning("attendance not renewed", reason=error.message)
