@@ -27,6 +27,7 @@ from remit_service.coordinator.operations import Operations
 from remit_service.coordinator.signals import Signals
 from remit_service.decision.caller import Caller
 from remit_service.decision.request import Entity, Evaluation
+from remit_service.governance.consequences import consequences_of
 from remit_service.opening import bring_in, put_policy_in_force
 from remit_service.point import DecisionPoint, RecordingFailed
 from remit_service.policy import policy_of
@@ -174,7 +175,7 @@ class Desk:
 
         def decide(view: Any, at: Instant) -> Any:
             ended.clear()
-            more = self.coordinator.end_what_rests_on(view, made, at)
+            more = consequences_of(self.point.policy)(view, made, at)
             ended.update(more.ended)
             return Accepted(changes=(*made, *more.changes), result={})
 

@@ -23,14 +23,14 @@ from remit_service.coordination.holding import Holding, wanted
 from remit_service.coordination.origin import Origin, origin_of
 from remit_service.coordination.preempt import take_over
 from remit_service.coordination.priority import priority_of
-from remit_service.coordination.sequence import is_next, sequence_facts
+from remit_service.coordination.sequence import is_turn
 from remit_service.coordination.settle import settle
 from remit_service.coordination.values import Answer, Ask, Claim, Refusal, Steps, Verdict
 from remit_service.coordination.wait import busy, resting, wait_or_refuse
 from remit_service.coordination.work import Work, refuse
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Sequence
+    from collections.abc import Generator, Mapping, Sequence
 
     from remit_service.coordination.command import Acquire
 
@@ -54,10 +54,10 @@ def acquire(work: Work, command: Acquire) -> Steps:
     if gate.outcome == "preempt" and command.preempt:
         return (yield from _take_over(work, origin, gate, holdings))
     newcomer = _newcomer(work, origin, gate, holdings)
-    why = _in_the_way(work, gate, holdings, newcomer, origin)
-    if why is not None:
-        return wait_or_refuse(work, command, origin, gate, holdings, newcomer, why)
-    return _granted(work, origin, gate, holdings)
+    tokens = _in_turn(work, gate, holdings, newcomer, origin)
+    if isinstance(tokens, Refusal):
+        return wait_or_refuse(work, command, origin, gate, holdings, newcomer, tokens)
+    return Answer(result=grant(work, origin, gate, holdings, tokens))
 
 
 def _judged(work: Work, command: Acquire) -> Generator[Ask, Verdict, tuple[Gate, list[Holding]]]:
@@ -78,18 +78,10 @@ def _take_over(work: Work, origin: Origin, gate: Gate, holdings: Sequence[Holdin
     freed = take_over(work, gate, holdings)
     if isinstance(freed, Refusal):
         return freed
-    granted = _granted(work, origin, gate, holdings)
+    tokens = _tokens(work, origin, holdings)
+    granted = tokens if isinstance(tokens, Refusal) else Answer(result=grant(work, origin, gate, holdings, tokens))
     yield from settle(work, freed)
     return granted
-
-
-def _granted(work: Work, origin: Origin, gate: Gate, holdings: Sequence[Holding]) -> Answer | Refusal:
-    if origin.leaseless:
-        return Answer(result=grant(work, origin, gate, holdings, []))
-    tokens = tokens_of(work, holdings)
-    if isinstance(tokens, Blocked):
-        return busy(work, tokens.by)
-    return Answer(result=grant(work, origin, gate, holdings, tokens))
 
 
 def _may_go_on(gate: Gate) -> bool:
@@ -123,11 +115,7 @@ def _out_of_bounds(work: Work, command: Acquire) -> Refusal | None:
 
 
 def _holdings(work: Work, command: Acquire, claims: Sequence[Claim]) -> list[Holding]:
-    return [wanted(work.view, claim, command.mode, work.at, is_next=_turn(work, claim)) for claim in claims]
-
-
-def _turn(work: Work, claim: Claim) -> bool:
-    return is_next(sequence_facts(work.view, claim.action.sequence, claim.context.get("sequence")))
+    return [wanted(work.view, claim, command.mode, work.at, is_next=is_turn(work.view, claim)) for claim in claims]
 
 
 def _newcomer(work: Work, origin: Origin, gate: Gate, holdings: Sequence[Holding]) -> dict[str, Any]:
@@ -140,20 +128,26 @@ def _newcomer(work: Work, origin: Origin, gate: Gate, holdings: Sequence[Holding
     return newcomer_of(work, holdings, requests, origin.waiter_id, priority)
 
 
-def _in_the_way(
+def _in_turn(
     work: Work, gate: Gate, holdings: Sequence[Holding], newcomer: dict[str, Any], origin: Origin
-) -> Refusal | None:
-    """Return why it cannot be granted now: the policy's conflicts, a resting key, the queue, or the fence."""
+) -> list[Mapping[str, int]] | Refusal:
+    """Return the tokens, or why there are none now: the policy's conflicts, a resting key, the queue, or the fence."""
     if not gate.is_open:
         return gate.refusal()
     if origin.leaseless:
         # It blocks nobody and waits for nobody; it meets others at the version (rules.md 6).
-        return None
+        return []
     rests = resting(work, newcomer)
     if rests is not None:
         return rests
     ahead = next(before(work, newcomer), None)
     if ahead is not None:
         return busy(work, (ahead["id"],))
+    return _tokens(work, origin, holdings)
+
+
+def _tokens(work: Work, origin: Origin, holdings: Sequence[Holding]) -> list[Mapping[str, int]] | Refusal:
+    if origin.leaseless:
+        return []
     tokens = tokens_of(work, holdings)
-    return busy(work, tokens.by) if isinstance(tokens, Blocked) else None
+    return busy(work, tokens.by) if isinstance(tokens, Blocked) else tokens

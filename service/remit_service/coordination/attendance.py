@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from remit_service.coordination.behind import still_asks
+from remit_service.coordination.behind import keys_of, still_asks
 from remit_service.coordination.settle import end_waiter, settle
 from remit_service.coordination.values import Answer, Steps
 from remit_service.coordination.work import Work, refuse
@@ -35,5 +35,5 @@ def leave(work: Work, command: LeaveQueue) -> Steps:
     if waiter["holder"] != command.holder:
         return refuse("lease_not_held", subject=command.holder, lease_id=command.waiter_id)
     end_waiter(work, waiter, "LEFT")
-    yield from settle(work, [entry["key"] for claim in waiter["claims"] for entry in claim["keys"]])
+    yield from settle(work, keys_of(waiter))
     return Answer(result={"waiter_id": command.waiter_id, "state": "LEFT"})

@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from remit_service.coordination.behind import keys_of
 from remit_service.coordination.expire import freed_by
 from remit_service.coordination.gate import lasting
 from remit_service.coordination.receipt import lose_lease
@@ -107,7 +108,7 @@ def decide_again(work: Work, touched: Touched, found: Found) -> Asking:
         if code is not None:
             end_waiter(work, waiter, "REFUSED", code=code)
             found.note(found.ended, "waiter", waiter["id"])
-            freed.extend(entry["key"] for claim in waiter["claims"] for entry in claim["keys"])
+            freed.extend(keys_of(waiter))
     for capability in _of(work, "capability", touched):
         code = yield from _still(work, "capability", capability, touched, found)
         if code is not None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from remit_graph.view.state import View
-    from remit_service.coordination.values import Record
+    from remit_service.coordination.values import Claim, Record
 
 
 UNNAMED: Final = -1
@@ -40,6 +40,11 @@ def sequence_facts(view: View, line: str | None, said: object) -> dict[str, Any]
 def is_next(facts: Record | None) -> bool:
     """Whether it is this operation's turn in its line."""
     return facts is not None and bool(facts["depends_met"]) and facts["number"] == facts["next"]
+
+
+def is_turn(view: View, claim: Claim) -> bool:
+    """Whether what a claim asks for is next in its line."""
+    return is_next(sequence_facts(view, claim.action.sequence, claim.context.get("sequence")))
 
 
 def last_of(view: View, line: str) -> int | None:

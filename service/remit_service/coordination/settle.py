@@ -16,7 +16,7 @@ from remit_service.coordination.grant import grant, tokens_of
 from remit_service.coordination.holding import wanted
 from remit_service.coordination.origin import origin_in
 from remit_service.coordination.queue import after_serving, rank
-from remit_service.coordination.sequence import is_next, sequence_facts
+from remit_service.coordination.sequence import is_turn
 from remit_service.coordination.starvation import note_starvation
 from remit_service.coordination.values import Ask
 from remit_service.coordination.wait import rests_until
@@ -25,7 +25,7 @@ from remit_service.coordination.work_set import work_set_refusal
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Sequence
 
-    from remit_service.coordination.values import Asking, Claim, Record, Verdict
+    from remit_service.coordination.values import Asking, Record, Verdict
     from remit_service.coordination.work import Work
 
 
@@ -57,7 +57,9 @@ def _try(work: Work, queue: _Queue, waiter: Record) -> Asking:
     if refused is not None:
         end_waiter(work, waiter, "REFUSED", code=refused.code, outcome=refused.outcome)
         return
-    holdings = [wanted(work.view, each, waiter["mode"], work.at, is_next=_is_next(work, each)) for each in gate.claims]
+    holdings = [
+        wanted(work.view, each, waiter["mode"], work.at, is_next=is_turn(work.view, each)) for each in gate.claims
+    ]
     tokens = tokens_of(work, holdings)
     if not gate.is_open or isinstance(tokens, Blocked):
         queue.stays(waiter)
@@ -74,10 +76,6 @@ def _verdicts(work: Work, waiter: Record) -> Generator[Ask, Verdict, list[Verdic
         work.questions += 1
         verdicts.append((yield Ask(request=claim["request"], phase="begin", mode=waiter["mode"])))
     return verdicts
-
-
-def _is_next(work: Work, claim: Claim) -> bool:
-    return is_next(sequence_facts(work.view, claim.action.sequence, claim.context.get("sequence")))
 
 
 class _Queue:

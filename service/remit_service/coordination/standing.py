@@ -37,7 +37,7 @@ def revocation_facts(view: View, actor: str, lease: Record, at: Instant) -> dict
     voices = acting_as(view, actor, at)
     above = _above(view, lease["holder"], at)
     rights = [
-        _facts(view, edge)
+        edge_facts(edge, view)
         for voice in voices
         for edge in view.outgoing(EdgeType.MAY_REVOKE, voice)
         if edge.to in above and _counts(view, edge, at)
@@ -81,7 +81,8 @@ def _above(view: View, holder: str, at: Instant) -> set[str]:
     return found
 
 
-def _facts(view: View, edge: Edge) -> dict[str, Any]:
+def edge_facts(edge: Edge, view: View) -> dict[str, Any]:
+    """Return a right or authority as the policy input describes an edge."""
     return {
         **edge.record(),
         "scope": edge.scope.record(),

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from remit_graph.view.coordination.due import due
-from remit_service.coordination.behind import still_asks
+from remit_service.coordination.behind import keys_of, still_asks
 from remit_service.coordination.expire import expire
 from remit_service.coordination.presence import end_presence
 from remit_service.coordination.receipt import EXPIRED, close_operation
@@ -53,7 +53,7 @@ def _end(work: Work, noun: str, record: Record) -> list[str]:
     if noun == "waiter":
         end_waiter(work, record, "TIMEOUT", code="coordination_timeout", outcome="wait")
         # Who was kept behind it may go now.
-        return [entry["key"] for claim in record["claims"] for entry in claim["keys"]]
+        return keys_of(record)
     if noun == "operation":
         close_operation(work, record, EXPIRED, {"code": "lease_expired"})
         return [each["resource_key"] for each in record["resources"]]

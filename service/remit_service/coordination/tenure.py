@@ -69,8 +69,7 @@ def not_current(work: Work, lease: Record, holder: str, token: int) -> Refusal |
     if token not in accepted(lease) or is_fenced_out(work.view, lease):
         if token > lease["lease_epoch"]:
             return refuse("lease_not_held", subject=holder, lease_id=lease["id"])
-        current = max(work.view.coordination.fence(*_split(each)) for each in lease["fencing_tokens"])
-        return refuse("stale_fencing_token", fencing_token=token, key=lease["resource_key"], current_token=current)
+        return _stale(work, lease, token)
     return None
 
 
@@ -158,7 +157,7 @@ def _released_before(work: Work, command: Release) -> Answer | Refusal:
     if ended is None or ended["holder"] != command.holder:
         return refuse("lease_not_held", subject=command.holder, lease_id=command.lease_id)
     if command.token not in accepted(ended):
-        return _stale(work, ended, command)
+        return _stale(work, ended, command.token)
     told = {name: ended[name] for name in ("state", "code", "cause", "ended_at") if name in ended}
     return Answer(result={"lease_id": command.lease_id, "released": False, **told})
 
@@ -167,16 +166,16 @@ def _unreleasable(work: Work, lease: Record, command: Release) -> Refusal | None
     if lease["holder"] != command.holder:
         return refuse("lease_not_held", subject=command.holder, lease_id=command.lease_id)
     if command.token not in accepted(lease):
-        return _stale(work, lease, command)
+        return _stale(work, lease, command.token)
     if work.record("operation", lease["coordination_id"]) is not None:
         # Released last, by `complete` or `abort`, and with the receipt (S67).
         return refuse("not_verified", id=lease["coordination_id"], problem="its operation has not ended")
     return None
 
 
-def _stale(work: Work, lease: Record, command: Release) -> Refusal:
+def _stale(work: Work, lease: Record, token: int) -> Refusal:
     current = max(work.view.coordination.fence(*_split(each)) for each in lease["fencing_tokens"])
-    return refuse("stale_fencing_token", fencing_token=command.token, key=lease["resource_key"], current_token=current)
+    return refuse("stale_fencing_token", fencing_token=token, key=lease["resource_key"], current_token=current)
 
 
 def end_other(work: Work, command: EndLease) -> Steps:

@@ -17,7 +17,6 @@ from uuid import uuid4
 
 from remit_service.coordination import command as commands
 from remit_service.coordination.machine import Walk
-from remit_service.coordination.resting import Consequences, end_what_rests_on
 from remit_service.coordination.values import Ask, Refusal
 from remit_service.coordination.work import refuse
 from remit_service.coordinator.judge import judge
@@ -31,7 +30,6 @@ from remit_service.writer.command import Accepted, Submission, Verdict
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from remit_graph.model.change import Change
     from remit_graph.model.instant import Instant
     from remit_graph.view.state import View
     from remit_service.coordination.tables import Tables
@@ -162,13 +160,6 @@ class Coordinator:
             return Accepted(changes=outcome.changes, result=outcome.result)
 
         return decide
-
-    def end_what_rests_on(self, view: View, changes: Sequence[Change], at: Instant) -> Consequences:
-        """Decide again what rests on what a governance command ends; for use inside its `decide` (rules.md 9)."""
-        policy = self.point.policy
-        return end_what_rests_on(
-            view, changes, at, tables=policy.tables, ask=lambda state, ask: judge(policy, state, at, ask)[0]
-        )
 
     async def acquire(
         self, evaluations: Sequence[Evaluation], caller: Caller, action: str, key: Key | None, **options: Any

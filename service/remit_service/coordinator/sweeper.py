@@ -76,12 +76,13 @@ class Sweeper:
 
     async def _run(self) -> None:
         while True:
-            self._woken.clear()
             with contextlib.suppress(TimeoutError):
                 pause = self.due_in_seconds() + _CHANCE.random() * JITTER_SECONDS
                 await asyncio.wait_for(self._woken.wait(), pause)
             if not self._woken.is_set() and self.due_in_seconds() > 0:
                 continue
+            # Before the sweep and not after it: who wakes it meanwhile asks for another.
+            self._woken.clear()
             try:
                 await self.once()
             except LedgerError as error:

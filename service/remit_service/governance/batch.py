@@ -41,7 +41,7 @@ def batch(name: str, items: Any, read: Read, make: Make) -> Callable[[Policy, Vi
     if not isinstance(items, list) or not items:
         raise RequestError(f"`{name}` is a list with at least one item", pointer=f"/{name}")
     if len(items) > MAX_ITEMS:
-        return lambda *_: _too_many(name, len(items))
+        return lambda *_: too_many(name, len(items))
     specs = [_read(each, f"/{name}/{index}", read) for index, each in enumerate(items)]
 
     def decide(policy: Policy, view: View, at: Instant, actor: Actor) -> Verdict:
@@ -63,7 +63,8 @@ def batch(name: str, items: Any, read: Read, make: Make) -> Callable[[Policy, Vi
     return decide
 
 
-def _too_many(name: str, count: int) -> Refused:
+def too_many(name: str, count: int) -> Refused:
+    """Return the refusal of a command with more items than one takes."""
     message = f"one command takes at most {MAX_ITEMS} {name}, and this one has {count}"
     facts = {"limit": "max_items_per_command", "maximum": MAX_ITEMS, "count": count}
     return Refused(code="limit_exceeded", message=message, facts=facts)

@@ -10,7 +10,8 @@ from remit_graph.laws.ground import Ground, grounds_of
 from remit_graph.model.builtin import Governance
 from remit_graph.model.edge import Edge, EdgeType
 from remit_graph.view.grounds import ViewGrounds
-from remit_service.governance.law import Actor, edge_facts, permitted, refused_by_policy
+from remit_service.coordination.standing import edge_facts
+from remit_service.governance.law import Actor, permitted, refused_by_policy
 from remit_service.governance.names import misnamed, unknown_ends
 from remit_service.governance.versions import begin, lives_on, next_version
 from remit_service.writer.command import Refused, Verdict

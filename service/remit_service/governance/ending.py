@@ -17,7 +17,8 @@ from remit_graph.model.key import contains, prefixes
 from remit_graph.view.fall import Fall, fall
 from remit_graph.view.grounds import ViewGrounds
 from remit_graph.view.members import reached
-from remit_service.governance.law import Actor, edge_facts, permitted, refused_by_policy
+from remit_service.coordination.standing import edge_facts
+from remit_service.governance.law import Actor, permitted, refused_by_policy
 from remit_service.governance.names import unknown_edge, unknown_principal
 from remit_service.governance.versions import ends_of, moved, settled
 from remit_service.writer.command import Accepted, Refused, Verdict

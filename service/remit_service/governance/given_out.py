@@ -11,10 +11,11 @@ from remit_graph.view.grounds import ViewGrounds
 from remit_graph.view.members import reached
 from remit_service.coordination.command import EndLease
 from remit_service.coordination.machine import Walk
+from remit_service.coordination.standing import edge_facts
 from remit_service.coordination.values import Ask, Refusal
 from remit_service.coordinator.judge import judge
 from remit_service.coordinator.reply import refused
-from remit_service.governance.law import Actor, edge_facts, permitted, refused_by_policy
+from remit_service.governance.law import Actor, permitted, refused_by_policy
 from remit_service.writer.command import Accepted, Refused, Verdict
 
 if TYPE_CHECKING:

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
     from remit_graph.laws.refusal import Refusal
     from remit_graph.model.builtin import Governance
-    from remit_graph.model.edge import Edge
     from remit_graph.model.instant import Instant
     from remit_graph.view.state import View
     from remit_service.decision.decision import Decision
@@ -110,16 +109,3 @@ def refused_by_policy(decision: Decision, broken: Sequence[Refusal] = ()) -> Ref
         message=str(first["message"]),
         facts={"reasons": reasons, "decision_id": decision.decision_id},
     )
-
-
-def edge_facts(edge: Edge, view: View) -> dict[str, Any]:
-    """Return a right or authority as the policy input describes an edge."""
-    return {
-        **edge.record(),
-        "scope": edge.scope.record(),
-        "valid_from": edge.valid_from,
-        "valid_until": edge.valid_until,
-        "max_depth": edge.max_depth,
-        "minimum_epoch": view.minimum_epoch(edge, writes=True),
-        "disabled": not view.alive(edge.from_),
-    }

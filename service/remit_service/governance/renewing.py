@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from remit_graph.model.builtin import Governance
 from remit_graph.model.change import Change
 from remit_service.decision.request import RequestError
-from remit_service.governance.batch import MAX_ITEMS
+from remit_service.governance.batch import MAX_ITEMS, too_many
 from remit_service.governance.law import Actor, permitted, refused_by_policy
 from remit_service.governance.names import unknown_edge
 from remit_service.governance.versions import ends_of
@@ -41,9 +41,7 @@ def selection(value: Any) -> tuple[str, ...]:
 def renew(edges: Sequence[str], policy: Policy, view: View, at: Instant, actor: Actor) -> Verdict:
     """Decide the renewal of a selection; those that are of the current epoch already stay as they are."""
     if len(edges) > MAX_ITEMS:
-        message = f"one command takes at most {MAX_ITEMS} edges, and this one has {len(edges)}"
-        facts = {"limit": "max_items_per_command", "maximum": MAX_ITEMS, "count": len(edges)}
-        return Refused(code="limit_exceeded", message=message, facts=facts)
+        return too_many("edges", len(edges))
     found = [_found(view, each) for each in edges]
     if refused := next((each for each in found if isinstance(each, Refused)), None):
         return refused

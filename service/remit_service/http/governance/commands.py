@@ -47,8 +47,7 @@ def _add_edges(router: APIRouter, desk: Desk) -> None:
     )  # fmt: skip
     async def grant(request: Request) -> Response:
         """Grant a right on resources, or make an owner, a right to delegate, to preempt, to revoke; one or a list."""
-        _, outcome = await desk.command(request, "grant")
-        return _told(desk, outcome, CREATED)
+        return _told(desk, await desk.command(request, "grant"), CREATED)
 
     @router.post(
         "/v1/delegations", tags=COMMANDS, status_code=CREATED, responses=_made("Edge"),
@@ -56,8 +55,7 @@ def _add_edges(router: APIRouter, desk: Desk) -> None:
     )  # fmt: skip
     async def delegate(request: Request) -> Response:
         """Hand authority on, the same or less; what is left open is filled in from what it rests on."""
-        _, outcome = await desk.command(request, "delegate")
-        return _told(desk, outcome, CREATED)
+        return _told(desk, await desk.command(request, "delegate"), CREATED)
 
     @router.post(
         "/v1/memberships", tags=COMMANDS, status_code=CREATED, responses=_made("Edge"),
@@ -65,15 +63,13 @@ def _add_edges(router: APIRouter, desk: Desk) -> None:
     )  # fmt: skip
     async def member(request: Request) -> Response:
         """Let a principal act as a role, or belong to a team."""
-        _, outcome = await desk.command(request, "member")
-        return _told(desk, outcome, CREATED)
+        return _told(desk, await desk.command(request, "member"), CREATED)
 
 
 def _add_amendments(router: APIRouter, desk: Desk) -> None:
     async def amend(request: Request, identifier: str) -> Response:
         version = version_of(exchange_of(request).headers.get(b"if-match"))
-        _, outcome = await desk.command(request, "amend", identifier=identifier, version=version)
-        return _told(desk, outcome)
+        return _told(desk, await desk.command(request, "amend", identifier=identifier, version=version))
 
     @router.patch(
         "/v1/grants/{edge_id}", tags=COMMANDS, responses=answers("Edge", problems=COMMAND),
@@ -99,8 +95,7 @@ def _add_endings(router: APIRouter, desk: Desk) -> None:
     )  # fmt: skip
     async def revoke(request: Request) -> Response:
         """End something and everything that rests on it alone, in one revision; a dry run is the plan."""
-        _, outcome = await desk.command(request, "revoke")
-        return _told(desk, outcome)
+        return _told(desk, await desk.command(request, "revoke"))
 
     @router.post(
         "/v1/epochs", tags=COMMANDS, responses=answers("EpochAnswer", problems=COMMAND),
@@ -108,8 +103,7 @@ def _add_endings(router: APIRouter, desk: Desk) -> None:
     )  # fmt: skip
     async def bump(request: Request) -> Response:
         """Raise the authority epoch, and with a floor end what was made before it; or that of one principal."""
-        _, outcome = await desk.command(request, "bump", keyed=True)
-        return _told(desk, outcome)
+        return _told(desk, await desk.command(request, "bump", keyed=True))
 
     @router.post(
         "/v1/epochs/renewals", tags=COMMANDS, responses=answers("Renewal", problems=COMMAND),
@@ -117,8 +111,7 @@ def _add_endings(router: APIRouter, desk: Desk) -> None:
     )  # fmt: skip
     async def renew(request: Request) -> Response:
         """Issue a reviewed selection of edges again under the epoch of now."""
-        _, outcome = await desk.command(request, "renew")
-        return _told(desk, outcome)
+        return _told(desk, await desk.command(request, "renew"))
 
 
 def _add_principals(router: APIRouter, desk: Desk) -> None:
@@ -128,8 +121,7 @@ def _add_principals(router: APIRouter, desk: Desk) -> None:
     )  # fmt: skip
     async def declare(request: Request) -> Response:
         """Declare a principal; one of the same name from earlier leaves it nothing."""
-        _, outcome = await desk.command(request, "declare")
-        return _told(desk, outcome, CREATED)
+        return _told(desk, await desk.command(request, "declare"), CREATED)
 
     @router.patch(
         "/v1/principals/{principal}", tags=COMMANDS, responses=answers("PrincipalAnswer", problems=COMMAND),
@@ -137,8 +129,7 @@ def _add_principals(router: APIRouter, desk: Desk) -> None:
     )  # fmt: skip
     async def change(request: Request, principal: Name) -> Response:
         """Disable or enable a principal, or change what is known of it: trust, name, attributes, identities."""
-        _, outcome = await desk.command(request, "change_principal", identifier=principal)
-        return _told(desk, outcome)
+        return _told(desk, await desk.command(request, "change_principal", identifier=principal))
 
 
 def _add_break_glass(router: APIRouter, desk: Desk) -> None:
@@ -148,8 +139,7 @@ def _add_break_glass(router: APIRouter, desk: Desk) -> None:
     )  # fmt: skip
     async def break_glass(request: Request) -> Response:
         """Grant for minutes, in an emergency; it raises an alarm and has to be reviewed."""
-        _, outcome = await desk.command(request, "break_glass")
-        return _told(desk, outcome, CREATED)
+        return _told(desk, await desk.command(request, "break_glass"), CREATED)
 
     @router.get("/v1/break-glass", tags=COMMANDS, responses=answers("BreakGlassList", problems=READ))
     async def reviews(request: Request) -> Response:
@@ -172,5 +162,4 @@ def _add_break_glass(router: APIRouter, desk: Desk) -> None:
     )  # fmt: skip
     async def review(request: Request, break_glass_id: Name) -> Response:
         """Note that the use of a break-glass grant was looked at, by nobody who made or used it."""
-        _, outcome = await desk.command(request, "review_break_glass", identifier=break_glass_id)
-        return _told(desk, outcome)
+        return _told(desk, await desk.command(request, "review_break_glass", identifier=break_glass_id))

@@ -37,7 +37,7 @@ class Desk:
 
     async def command(
         self, request: Request, verb: str, *, identifier: str = "", version: int | None = None, keyed: bool = False
-    ) -> tuple[Caller, Outcome]:
+    ) -> Outcome:
         """Carry out the command of a request; `keyed` where doing it twice would hurt.
 
         Raises:
@@ -49,7 +49,7 @@ class Desk:
         outcome = await self.governor.carry_out(verb, body, order)
         if outcome.refused is not None:
             raise ProblemError(self.problem(caller, outcome))
-        return caller, outcome
+        return outcome
 
     async def read(self, request: Request) -> tuple[Exchange, Caller, dict[str, Any]]:
         """Return the exchange, who calls, and the body.
