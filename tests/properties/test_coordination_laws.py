@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from remit_graph.view.apply import apply_changes
@@ -142,8 +142,18 @@ def test_every_waiter_is_served_or_told_within_its_bound(plan: list[Step]) -> No
     assert set(ends.values()) <= {"GRANTED", "TIMEOUT", "REFUSED", "LEFT"}
 
 
+LET_IN_BEFORE: list[Step] = [
+    ("take", "instance:a", "WHOLE", "prio:1", 1, 0),
+    ("both", "instance:b", "fifo:1", "fair:1", 120),
+    ("both", "instance:a", "fifo:1", "prio:1", 120),
+    ("take", "instance:f", "WHOLE", "prio:1", 1, 5),
+]
+"""One who neither holds nor asks for anything comes before a waiter that holds what it asks for."""
+
+
 @pytest.mark.feature("S70")
 @given(plan=steps())
+@example(plan=LET_IN_BEFORE)
 @LAWS
 def test_no_cycle_of_waits(plan: list[Step]) -> None:
     """Following who waits for whom never leads back to where it began."""

@@ -106,10 +106,18 @@ def collide(work: Work, one: Record, other: Record) -> bool:
 def before(work: Work, waiter: Record) -> Iterator[Record]:
     """Iterate the requests of others that come before one and collide with it, in no order."""
     place = rank(work, waiter)
+    return (other for other in _rivals(work, waiter) if rank(work, other) < place)
+
+
+def after(work: Work, waiter: Record) -> Iterator[Record]:
+    """Iterate the requests of others that come after one and collide with it, in no order."""
+    place = rank(work, waiter)
+    return (other for other in _rivals(work, waiter) if rank(work, other) > place)
+
+
+def _rivals(work: Work, waiter: Record) -> Iterator[Record]:
     for other in waiters_near(work, keys_of(waiter)):
-        if other["id"] == waiter["id"] or other["holder"] == waiter["holder"]:
-            continue
-        if still_asks(work, other) and collide(work, waiter, other) and rank(work, other) < place:
+        if other["holder"] != waiter["holder"] and still_asks(work, other) and collide(work, waiter, other):
             yield other
 
 

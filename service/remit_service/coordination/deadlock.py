@@ -1,14 +1,15 @@
 """Waits that would close a cycle are refused at once (coordination.md 3, FM-038).
 
 A holder waits for every holder of a conflicting lease, and for every request before its own that it collides with. Who
-comes last gives way, and that is always the request that is just being made.
+comes last gives way, and that is always the request that is just being made; where its priority lets it in before
+others, these wait for it from then on.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from remit_service.coordination.behind import before, in_the_way, still_asks
+from remit_service.coordination.behind import after, before, in_the_way, still_asks
 
 if TYPE_CHECKING:
     from remit_service.coordination.values import Record
@@ -18,14 +19,15 @@ if TYPE_CHECKING:
 def closes_cycle(work: Work, newcomer: Record) -> str | None:
     """Return the holder over whom a wait would come back to the one who begins it, or None."""
     me, tables = newcomer["holder"], work.view.coordination
-    if not tables.held.get(me) and not tables.waiting.get(me):
-        # Nobody can be waiting for someone who neither holds nor asks for anything.
+    overtaken = {other["holder"] for other in after(work, newcomer)}
+    if not overtaken and not tables.held.get(me) and not tables.waiting.get(me):
+        # Nobody can be waiting for someone who neither holds nor asks for anything, nor comes before anybody.
         return None
     seen: set[str] = set()
     frontier = [(each, each) for each in sorted(blockers(work, newcomer))]
     while frontier:
         holder, first = frontier.pop()
-        if holder == me:
+        if holder == me or holder in overtaken:
             return first
         if holder in seen:
             continue
