@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from remit_graph.errors import LedgerUnavailable, OutcomeUnknown
+from remit_graph.errors import HeadMoved, LedgerUnavailable, OutcomeUnknown
 from remit_graph.model.change import Change
 from remit_graph.sqlite.ledger import SqliteLedger
 from remit_service.clock import SystemClock
@@ -210,6 +210,28 @@ async def test_a_command_that_cannot_be_decided_harms_no_other(tmp_path: Path) -
         assert isinstance(results[1], KeyError)
         assert sorted(replica.view.principals) == ["role:a", "role:b"]
         assert (await writer.submit(put("role:c"))).revision == 3
+
+
+@pytest.mark.parametrize("fault", [LedgerUnavailable("gone", advice="wait"), RuntimeError("nobody thought of it")])
+async def test_a_fault_after_a_lost_race_does_not_end_the_writer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fault: Exception
+) -> None:
+    """The head moved and the ledger cannot be read: that command is told so, and the next one is appended."""
+
+    async def moved(*_: Any) -> Any:
+        raise HeadMoved("another process was first")
+
+    async def unreadable() -> None:
+        raise fault
+
+    async with a_writer(tmp_path / "l.db") as (writer, replica):
+        with monkeypatch.context() as broken:
+            broken.setattr(replica.ledger, "append", moved)
+            broken.setattr(replica, "catch_up", unreadable)
+            with pytest.raises(type(fault)):
+                await writer.submit(put("role:a"))
+
+        assert (await asyncio.wait_for(writer.submit(put("role:b")), 5)).revision == 1
 
 
 @pytest.mark.feature("S85")

@@ -147,7 +147,7 @@ def interpret(prepared: Prepared, answer: Answer, *, rules: Rules, engine_us: in
 
 def fault(prepared: Prepared, error: Fault, *, rules: Rules) -> Decision:
     """Do step (4) for a fault: deny."""
-    return refuse(
+    denied = refuse(
         error.code,
         error.facts,
         question=prepared.question,
@@ -156,6 +156,10 @@ def fault(prepared: Prepared, error: Fault, *, rules: Rules) -> Decision:
         table=rules.reasons,
         document=prepared.facts.document,
     )
+    # The view may have gone on while the engine was waited for; what is recorded is what was asked about.
+    seen = prepared.facts.document["epochs"]
+    epochs = {**denied.epochs, "policy": seen["policy"], "authority": seen["authority"]}
+    return replace(denied, revision=prepared.revision, epochs=epochs)
 
 
 Coordinate = Callable[["View", Question], Mapping[str, Any]]

@@ -24,6 +24,8 @@ from remit_service.identity.compose import make_identifier
 from remit_service.metrics import Metrics
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from starlette.routing import BaseRoute
 
     from remit_service.coordinator.coordinator import Coordinator
@@ -103,7 +105,7 @@ def _make_api(service: Service) -> FastAPI:
 
     async def answer(request: Request, error: Exception) -> Response:
         exchange = exchange_of(request)
-        problem = _http_problem(error, methods_at(api, request)) or problem_or_failure(exchange, error)
+        problem = _http_problem(error, lambda: methods_at(api, request)) or problem_or_failure(exchange, error)
         status, kind, body = service.tell(exchange, problem)
         headers = {name.decode(): value.decode() for name, value in problem.headers}
         return Response(body, status, headers | {"Content-Type": kind.decode()})
@@ -127,7 +129,7 @@ def _takes(route: BaseRoute, scope: Scope) -> bool:
     return route.matches(scope)[0] is Match.FULL
 
 
-def _http_problem(error: Exception, allowed: str) -> Problem | None:
+def _http_problem(error: Exception, allowed: Callable[[], str]) -> Problem | None:
     if isinstance(error, RequestValidationError):
         found: list[dict[str, Any]] = [
             {"detail": each["msg"], "parameter": str(each["loc"][-1])} for each in error.errors()
@@ -138,7 +140,7 @@ def _http_problem(error: Exception, allowed: str) -> Problem | None:
         return None
     told = {name.lower(): value for name, value in (error.headers or {}).items()}
     if "allow" in told:
-        told["allow"] = allowed
+        told["allow"] = allowed()
     headers = tuple((name.encode(), value.encode()) for name, value in told.items())
     code = {404: "not_found", 405: "method_not_allowed"}.get(error.status_code, "malformed_request")
     return Problem(code=code, status=error.status_code, detail=str(error.detail), headers=headers)

@@ -154,9 +154,7 @@ class Writer:
         pending = list(batch)
         for _ in range(MAX_ATTEMPTS):
             try:
-                pending = await self._attempt(pending)
-            except HeadMoved:
-                await self._catch_up(pending)
+                pending = await self._attempt_or_follow(pending)
             except ConstraintBroken as error:
                 if len(pending) == 1:
                     _resolve(pending[0], Refused(code=error.code, message=error.message), self._replica.view.revision)
@@ -164,7 +162,9 @@ class Writer:
                 for each in pending:
                     await self._settle([each])
                 return
-            except (LedgerError, ModelError) as error:
+            except Exception as error:  # noqa: BLE001 - whatever it is, it must not end the writer
+                if not isinstance(error, LedgerError | ModelError):
+                    _log.exception("a batch could not be appended")
                 for each in pending:
                     _fail(each, error)
                 return
@@ -173,13 +173,13 @@ class Writer:
         for each in pending:
             _fail(each, LedgerUnavailable("the ledger is too busy", advice="send the command again"))
 
-    async def _catch_up(self, pending: Sequence[_Waiting]) -> None:
+    async def _attempt_or_follow(self, pending: list[_Waiting]) -> list[_Waiting]:
+        """Decide and append once, or where another process was first, follow it; returns what is still to be done."""
         try:
+            return await self._attempt(pending)
+        except HeadMoved:
             await self._replica.catch_up()
-        except LedgerError as error:
-            for each in pending:
-                _fail(each, error)
-            raise
+            return pending
 
     async def _attempt(self, pending: list[_Waiting]) -> list[_Waiting]:
         """Decide and append once; returns those that did not fit into the batch."""
