@@ -17,7 +17,6 @@ from remit_service.cli.context import Call, call_of, run
 from remit_service.cli.exits import DONE, FAULT, told
 from remit_service.cli.output import table
 from remit_service.clock import SystemClock
-from remit_service.engines.opa_admin import OpaAdmin
 from remit_service.policy import policy_of
 from remit_service.settings import Settings
 from remit_service.stores import open_store, store_exists
@@ -82,6 +81,9 @@ async def _store(settings: Settings) -> str:
 async def _engine(settings: Settings) -> str:
     if settings.engine == "embedded":
         return "in process"
+    # What administers OPA brings HTTP clients of its own, which would slow down every other command.
+    from remit_service.engines.opa_admin import OpaAdmin
+
     token = settings.engine_token.reveal() if settings.engine_token is not None else None
     async with OpaAdmin(settings.engine, token=token) as admin:
         report = await admin.report()
