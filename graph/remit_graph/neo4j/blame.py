@@ -95,7 +95,7 @@ async def _foreign(database: Database, batch: Sequence[Command]) -> ConstraintBr
             if name in foreign:
                 return ConstraintBroken(
                     f"`{name}` was put into the database past the ledger",
-                    advice="run `remit graph check`, then `remit graph adopt`",
+                    advice="run `remit graph check`, and take out what it names",
                     index=index,
                     name=name,
                 )
