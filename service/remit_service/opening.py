@@ -15,7 +15,7 @@ from remit_graph.model.change import Change, canonical, digest_parts
 from remit_graph.world.changes import iter_changes
 from remit_graph.world.load import load_world_file
 from remit_service.bundle.folder import shipped_policy
-from remit_service.point import NO_REALM
+from remit_service.readiness import NO_REALM
 from remit_service.replica.loading import without_collections
 from remit_service.writer.command import Accepted, Refused, Submission
 

@@ -12,21 +12,21 @@ What it owes its callers, and where the parts are:
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from functools import partial
 from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from remit_graph.errors import LedgerError
-from remit_graph.model.instant import SECOND, Instant
-from remit_graph.view.state import View
 from remit_service.asking import ask, ask_now
 from remit_service.coordination import facts
-from remit_service.decision.consistency import make_token, parse_consistency, read_token
+from remit_service.decision.consistency import make_token, parse_consistency
 from remit_service.decision.decide import Prepared, decide, decide_now, prepare
 from remit_service.decision.verdict import refuse
+from remit_service.engines.watch import EngineWatch
 from remit_service.presenting import facts_of
+from remit_service.readiness import readiness_of
+from remit_service.replica.demand import shortfall
 from remit_service.replica.history import view_as_of, view_at_revision
 from remit_service.replica.replica import Replica
 from remit_service.writer.writer import Writer
@@ -34,16 +34,16 @@ from remit_service.writer.writer import Writer
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from remit_graph.model.instant import Instant
     from remit_graph.ports import Ledger
+    from remit_graph.view.state import View
     from remit_service.clock import Clock
     from remit_service.decision.caller import Caller
     from remit_service.decision.decision import Decision
     from remit_service.decision.request import Evaluation
     from remit_service.policy import Policy
+    from remit_service.readiness import Readiness
     from remit_service.writer.command import Done, Submission
-
-NO_REALM: Final = View().realm
-"""The realm of a store that holds no world, or not all of it yet: it has no root, so nothing is permitted."""
 
 NO_COORDINATION: Final = facts.NO_COORDINATION
 """Coordination facts where nothing is held, waited for or edited."""
@@ -83,21 +83,6 @@ class Bounds:
     decision_within: timedelta = timedelta(seconds=5)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Readiness:
-    """Whether this process should be asked.
-
-    Attributes:
-        ready: True where nothing is wrong.
-        problems: One sentence each.
-        details: Revision, epochs, staleness and the like.
-    """
-
-    ready: bool
-    problems: tuple[str, ...] = ()
-    details: Mapping[str, Any] = field(default_factory=dict)
-
-
 class DecisionPoint:
     """Answers questions and takes commands for one realm."""
 
@@ -112,20 +97,23 @@ class DecisionPoint:
         self.bounds = bounds or Bounds()
         self.replica = Replica(ledger, clock, max_staleness=self.bounds.max_staleness)
         self.writer = Writer(ledger, self.replica, clock)
+        self.engine_watch = EngineWatch(lambda: self.policy.engine)
         self._bundle_changed = asyncio.Event()
 
     async def start(self) -> None:
-        """Load the graph, follow the ledger, take commands.
+        """Load the graph, follow the ledger, look after the engine, take commands.
 
         Raises:
             LedgerError: the ledger cannot be read.
         """
         await self.replica.start()
+        await self.engine_watch.start()
         await self.writer.start()
 
     async def aclose(self) -> None:
         """Stop taking commands and give the ledger back; engines are closed by whoever made them."""
         await self.writer.aclose()
+        await self.engine_watch.aclose()
         await self.replica.aclose()
         await self.ledger.aclose()
 
@@ -226,19 +214,14 @@ class DecisionPoint:
         Raises:
             RequestError: the context asks for a consistency that does not exist.
         """
-        consistency = parse_consistency(evaluation.context.get("consistency"))
-        if consistency.fully or self._is_strict(evaluation, any_action=fully):
-            try:
-                await asyncio.wait_for(self.replica.catch_up(), self.bounds.revision_wait.total_seconds())
-            except (LedgerError, TimeoutError):
-                return self._stale()
-        if consistency.token is not None:
-            denied = await self._wait_for(consistency.token)
-            if denied is not None:
-                return denied
-        if self.replica.staleness_seconds() > self.bounds.max_staleness.total_seconds():
-            return self._stale()
-        return None
+        missing = await shortfall(
+            self.replica,
+            parse_consistency(evaluation.context.get("consistency")),
+            newest=self._is_strict(evaluation, any_action=fully),
+            max_staleness=self.bounds.max_staleness,
+            wait=self.bounds.revision_wait,
+        )
+        return None if missing is None else self._deny(missing.code, missing.facts)
 
     def _is_strict(self, evaluation: Evaluation, *, any_action: bool) -> bool:
         action = self.view.actions.get(evaluation.action)
@@ -246,22 +229,6 @@ class DecisionPoint:
         if any_action:
             return bool(strict)
         return action is not None and (action.class_ in strict or action.name in strict)
-
-    async def _wait_for(self, token: str) -> Decision | None:
-        head = self.replica.head
-        wanted = read_token(token, head) if head is not None else None
-        if wanted is None:
-            return self._deny("revision_foreign", {})
-        if not await self.replica.reached(wanted, self.bounds.revision_wait):
-            return self._deny("revision_not_reached", {"wanted": wanted, "revision": self.view.revision})
-        return None
-
-    def _stale(self) -> Decision:
-        age = self.replica.staleness_seconds()
-        facts = {"max_staleness_ms": int(self.bounds.max_staleness.total_seconds() * 1000)}
-        if age != float("inf"):
-            facts["age_ms"] = int(age * 1000)
-        return self._deny("authority_stale", facts)
 
     async def submit(self, submission: Submission) -> Done:
         """Decide and append a command.
@@ -303,27 +270,10 @@ class DecisionPoint:
 
     def readiness(self) -> Readiness:
         """Say whether this process should be asked, and if not, why."""
-        problems: list[str] = []
-        age = self.replica.staleness_seconds()
-        if not self.replica.is_loaded:
-            problems.append("the graph is not loaded")
-        elif age > self.bounds.max_staleness.total_seconds():
-            problems.append(f"the view was last confirmed {age:.1f} s ago")
-        if self.view.principals and self.view.realm == NO_REALM:
-            problems.append("the first world has not come in whole yet")
-        if self.replica.stopped_by is not None:
-            problems.append(f"{self.replica.stopped_by.message}; {self.replica.stopped_by.advice}")
-        skew = self.replica.skew / SECOND
-        if abs(skew) > self.bounds.max_clock_skew.total_seconds():
-            problems.append(f"the clock is {skew:+.1f} s off the ledger's")
-        details = {
-            "realm": self.view.realm.name,
-            "revision": self.view.revision,
-            "policy_revision": self.policy_revision,
-            "policy_epoch": self.view.policy_epoch,
-            "authority_epoch": self.view.authority_epoch,
-            "load_failures": self.replica.load_failures,
-            "staleness_seconds": None if age == float("inf") else round(age, 3),
-            "clock_skew_seconds": round(skew, 3),
-        }
-        return Readiness(ready=not problems, problems=tuple(problems), details=details)
+        return readiness_of(
+            self.replica,
+            max_staleness=self.bounds.max_staleness,
+            max_clock_skew=self.bounds.max_clock_skew,
+            engine_failure=self.engine_watch.failure,
+            policy_revision=self.policy_revision,
+        )

@@ -64,6 +64,9 @@ async def refusal(status: int, body: object) -> EngineError:
         (200, {"result": {}, "provenance": []}, ResultMalformed),
         (200, {}, ResultUndefined),
         (200, {"warning": {"code": "api_usage_warning"}}, ResultUndefined),
+        (200, PROVENANCE, ResultUndefined),
+        (200, {"provenance": {"version": "1.22.3"}}, PolicyMismatch),
+        (200, {"provenance": {"bundles": {"remit": {"revision": "sha256:other"}}}}, PolicyMismatch),
         (200, {"result": True}, PolicyMismatch),
         (200, {"result": {"policy_revision": "sha256:other"}, **PROVENANCE}, PolicyMismatch),
         (

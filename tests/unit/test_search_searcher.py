@@ -146,7 +146,7 @@ async def test_a_token_is_good_for_a_minute() -> None:
 async def test_a_view_that_is_too_old_finds_nothing() -> None:
     """Where a single question would be denied as stale, a search is refused with the same code."""
     point: Any = OnePoint(1)
-    facts = {"age_ms": 9_000, "max_staleness_ms": 5_000}
+    facts = {"age_ms": 9_000, "demand": "5000 ms are allowed"}
     point.denied = refuse(
         "authority_stale", facts, question=None, view=point.view, at=NOW, table=policy_with(()).reasons
     )
@@ -156,5 +156,5 @@ async def test_a_view_that_is_too_old_finds_nothing() -> None:
 
     assert (refused.value.code, refused.value.message) == (
         "authority_stale",
-        "the view is 9000 ms old, and 5000 ms are allowed",
+        "the view was last known to be current 9000 ms ago, and 5000 ms are allowed",
     )

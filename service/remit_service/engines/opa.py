@@ -81,7 +81,9 @@ class OpaEngine:
         input_json = encoded(document)
         text_of(input_json)
         reply = await self._post(f"/v1/data/{entrypoint}", b'{"input":' + input_json + b"}")
-        return document_in(reply.status_code, reply.content, entrypoint=entrypoint, revision=self._revision)
+        return document_in(
+            reply.status_code, reply.content, entrypoint=entrypoint, revision=self._revision, server=f"`{self._url}`"
+        )
 
     async def check(self) -> None:
         """Ask for a decision on an empty input, and compare the revision it names."""

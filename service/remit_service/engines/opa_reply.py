@@ -4,6 +4,7 @@
 |---|---|
 | 200 with `result` | the document, if it rests on the expected bundle, else `PolicyMismatch` |
 | 200 without `result` | `ResultUndefined`: OPA says undefined with a success (reference/opa.md 1.1) |
+| the same, where OPA names its bundles and ours is not among them | `PolicyMismatch`: it has not fetched it yet |
 | 400, 500 with an evaluation error | `PolicyError`: the rule failed under strict built-in errors, or has two values |
 | any other status | `EngineUnavailable` |
 | no JSON object | `ResultMalformed` |
@@ -47,7 +48,7 @@ class _Provenance(msgspec.Struct):
 
 class _Answer(msgspec.Struct):
     result: Any = msgspec.UNSET
-    provenance: _Provenance = msgspec.field(default_factory=_Provenance)
+    provenance: _Provenance | None = None
 
 
 class _EvaluationError(msgspec.Struct):
@@ -65,22 +66,22 @@ _answers: Final = msgspec.json.Decoder(_Answer)
 _failures: Final = msgspec.json.Decoder(_Failure)
 
 
-def document_in(status: int, body: bytes, *, entrypoint: str, revision: str) -> Document:
-    """Return the document in a reply.
+def document_in(status: int, body: bytes, *, entrypoint: str, revision: str, server: str = "OPA") -> Document:
+    """Return the document in a reply of `server`.
 
     Raises:
         EngineError: the reply holds none that may be used.
     """
     if status != _OK:
-        raise _failed(status, body)
+        raise _failed(status, body, server)
     try:
         answer = _answers.decode(body)
     except msgspec.DecodeError as error:
         raise ResultMalformed(f"the reply of OPA is malformed: {error}") from error
-    if answer.result is msgspec.UNSET:
-        raise ResultUndefined(f"`{entrypoint}` is undefined", entrypoint=entrypoint)
-    document: Document = answer.result
+    document: Document = None if answer.result is msgspec.UNSET else answer.result
     actual = _stated_revision(document) or _provenance_revision(answer.provenance)
+    if answer.result is msgspec.UNSET and (answer.provenance is None or actual == revision):
+        raise ResultUndefined(f"`{entrypoint}` is undefined", entrypoint=entrypoint)
     if actual != revision:
         raise PolicyMismatch(f"decided by bundle `{actual}`, expected `{revision}`", expected=revision, actual=actual)
     return document
@@ -91,20 +92,22 @@ def _stated_revision(document: Document) -> str | None:
     return stated if isinstance(stated, str) else None
 
 
-def _provenance_revision(provenance: _Provenance) -> str:
+def _provenance_revision(provenance: _Provenance | None) -> str:
     """Return the revision of the only bundle; with several, none speaks for the document."""
+    if provenance is None:
+        return ""
     revisions = {bundle.revision for bundle in provenance.bundles.values()} or {provenance.revision}
     return revisions.pop() if len(revisions) == 1 else ""
 
 
-def _failed(status: int, body: bytes) -> EngineError:
+def _failed(status: int, body: bytes, server: str) -> EngineError:
     try:
         failure = _failures.decode(body)
     except msgspec.DecodeError:
         failure = _Failure()
     if status == _BAD_REQUEST:
-        return PolicyError(f"OPA refused the question: {failure.message or failure.code}")
+        return PolicyError(f"{server} refused the question: {failure.message or failure.code}")
     if status == _SERVER_ERROR and any(error.code.startswith("eval_") for error in failure.errors):
         first = failure.errors[0]
         return PolicyError(f"{first.code}: {first.message}")
-    return EngineUnavailable(f"OPA answered {status}: {failure.code or 'no reason given'}", status=status)
+    return EngineUnavailable(f"{server} answered {status}: {failure.code or 'no reason given'}", status=status)

@@ -1,8 +1,9 @@
 """OPA first, this process while OPA lags: rules.md 12.
 
-Right after a bundle is activated, the servers still hold the one before. Their answers are refused as `PolicyMismatch`;
-this engine then evaluates the bundle in force itself, which gives the verdict that OPA will give in a moment. No other
-fault is mended: a server that is down or slow is a deny (F056). Without this class in between, the mismatch is a deny.
+Right after a bundle is activated, the servers still hold the one before, and a server that has just started holds none.
+Their answers are refused as `PolicyMismatch`; this engine then evaluates the bundle in force itself, which gives the
+verdict that OPA will give in a moment. No other fault is mended: a server that is down or slow is a deny (F056).
+Without this class in between, the mismatch is a deny.
 """
 
 from __future__ import annotations
