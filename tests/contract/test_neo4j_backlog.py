@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -10,9 +11,10 @@ import pytest
 from remit_graph.errors import HeadMoved
 from remit_graph.model.change import Change
 from remit_graph.neo4j import Neo4jLedger
-from remit_graph.neo4j.backlog import CHUNK, advance
+from remit_graph.neo4j.append import INLINE
+from remit_graph.neo4j.backlog import CHUNK, ROWS, advance
 from remit_graph.neo4j.database import Database
-from tests.contract.ledger_commands import append, edge_begin, edges_end
+from tests.contract.ledger_commands import a_command, append, edge_begin, edges_end, now
 from tests.contract.ledgers import REALM, Neo4jStore, neo4j_store
 from tests.support.process import wait_until
 
@@ -101,6 +103,26 @@ async def test_chunks_are_bounded_and_noted(asleep: Neo4jStore) -> None:
     assert _progress(asleep) == (3, 3)
     assert await ledger.check() == []
     await database.aclose()
+
+
+async def test_a_page_that_is_full_to_the_row_is_finished(asleep: Neo4jStore) -> None:
+    """The log ends with a page: that its last revision is whole is found out by looking for more."""
+    ledger = await _open(asleep)
+    # More than is written at once begins the backlog, in chunks that end where this command does; the row of the next
+    # command weighs nothing and goes with the last of them. What is left is one page: that command's edge, the other
+    # commands with one each, and one that changes nothing.
+    await append(ledger, *(edge_begin(f"first-{number}") for number in range(INLINE + CHUNK)))
+    head = await ledger.head()
+    commands = [a_command(edge_begin(f"e-{number}"), at=now(head)) for number in range(CHUNK)]
+    await ledger.append(head, [*commands, replace(a_command(at=now(head)), changes=())])
+    assert INLINE % CHUNK == 0
+    assert 2 * CHUNK == ROWS
+    assert _progress(asleep) == (CHUNK + 2, 0)
+
+    await ledger.materialised()
+
+    assert _progress(asleep) == (CHUNK + 2, CHUNK + 2)
+    assert await ledger.check() == []
 
 
 async def test_the_next_process_finishes_what_one_left(graph: Neo4jStore) -> None:

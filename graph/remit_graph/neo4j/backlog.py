@@ -90,7 +90,11 @@ async def advance(database: Database, realm: str) -> bool:
             return False
         span = {"first_place": head["materialised_place"] + 1, "last_place": last_place(head["revision"])}
         rows = await rows_of(transaction, "page_of_rows", **span, limit=ROWS)
-        place, revision = await _apply(transaction, rows, head["revision"])
+        if not rows:
+            # The last page was full to the row, so it could not be seen that its last revision was whole.
+            place, revision = head["materialised_place"], int(head["revision"])
+        else:
+            place, revision = await _apply(transaction, rows, head["revision"])
         if place:
             await rows_of(transaction, "note_materialised", realm=realm, place=place, revision=revision)
         return revision < int(head["revision"])
