@@ -65,6 +65,7 @@ class Vocabulary:
             {spec.domain for spec in specs if spec.domain}
             | {each.domain for each in self.actions.values() if each.domain}
         )
+        self._aliases = [(parse_template(alias), canonical) for alias, canonical in self.registry.aliases.items()]
         self._selectors: dict[str, Refusal | None] = {}
 
     def selector(self, selector: str) -> Refusal | None:
@@ -78,9 +79,8 @@ class Vocabulary:
             segments = parse_selector(selector)
         except ModelError as error:
             return refusal_of(error)
-        for alias in self.registry.aliases:
-            if _meets(segments, parse_template(alias)) and len(segments) >= len(alias.split(":")):
-                canonical = self.registry.aliases[alias]
+        for alias, canonical in self._aliases:
+            if _meets(segments, alias) and len(segments) >= len(alias.parts):
                 return Refusal(
                     code="malformed_resource_key",
                     message=f"`{selector}` is an alias and no canonical key",

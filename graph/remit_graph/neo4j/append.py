@@ -11,26 +11,25 @@ from __future__ import annotations
 import secrets
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NoReturn
 
-from remit_graph.errors import ConstraintBroken, ForeignStore, HeadMoved, ModelError
-from remit_graph.model.instant import SECOND, format_instant
+from remit_graph.errors import ConstraintBroken, ForeignStore
 from remit_graph.neo4j.blame import why_refused
 from remit_graph.neo4j.database import rows_of
 from remit_graph.neo4j.materialise import materialise
 from remit_graph.neo4j.plan import plan, steps_of
 from remit_graph.neo4j.spell import spell
+from remit_graph.ports import Head
+from remit_graph.refusals import require_near, require_order, why_not_moved
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from neo4j import AsyncManagedTransaction
 
-    from remit_graph.errors import GraphError
     from remit_graph.model.change import Command, Entry
     from remit_graph.neo4j.database import Database
     from remit_graph.neo4j.spell import Spelled
-    from remit_graph.ports import Head
 
 INLINE: Final = 2_000
 """Elements of the graph that one append changes itself; more are brought along after the commit (rules.md 11)."""
@@ -59,7 +58,7 @@ async def append(database: Database, expected: Head, batch: Sequence[Command]) -
         # (2) Move the head.
         found = await rows_of(transaction, "append", **parameters)
         if not found or not found[0]["fits"]:
-            raise _why_not(expected, found, batch, parameters)
+            _refuse(expected, found, batch, parameters["max_clock_skew"])
         # (3) Bring the graph along.
         if found[0]["caught_up"]:
             await materialise(transaction, waves)
@@ -95,52 +94,21 @@ def _parameters(expected: Head, spelled: Spelled, max_clock_skew: timedelta) -> 
     }
 
 
-def _why_not(
-    expected: Head, found: Sequence[Mapping[str, Any]], batch: Sequence[Command], parameters: Mapping[str, Any]
-) -> GraphError:
-    """Say why the head could not be moved; the order goes from what cannot be mended to what can."""
+def _refuse(expected: Head, found: Sequence[Mapping[str, Any]], batch: Sequence[Command], skew: int) -> NoReturn:
+    """Say why the head could not be moved."""
     if not found:
-        return ForeignStore(
+        raise ForeignStore(
             f"the database holds no ledger of realm `{expected.realm}` any more",
             advice="stop writing and find out who emptied it; put a backup back with `remit store restore`",
         )
-    head = found[0]
-    if (head["store_id"], head["incarnation"]) != (expected.store_id, expected.incarnation):
-        return ForeignStore(
-            f"the writer decided on incarnation {expected.incarnation} of store `{expected.store_id}`, "
-            f"and this is incarnation {head['incarnation']} of `{head['store_id']}`",
-            advice="load the state anew: the ledger was restored or replaced",
-        )
-    behind = head["revision"] < expected.revision
-    if behind or (head["revision"] == expected.revision and head["hash"] != expected.hash):
-        return ForeignStore(
-            f"the writer decided on revision {expected.revision} with hash {expected.hash}, "
-            f"and the ledger stands at revision {head['revision']} with hash {head['hash']}: it lost what it had",
-            advice="stop writing and compare backups; put a backup back only with `remit store restore`",
-        )
-    if head["revision"] > expected.revision or head["schema"] != expected.schema:
-        return HeadMoved(
-            f"the head is at revision {head['revision']}, the writer decided on {expected.revision}",
-            expected=expected.revision,
-            actual=head["revision"],
-        )
-    return _wrong_at(head, batch, parameters["max_clock_skew"])
+    told = {name: found[0][name] for name in _HEAD}
+    head = Head(realm=expected.realm, **told)
+    if (error := why_not_moved(expected, head)) is not None:
+        raise error
+    instants = [command.at for command in batch]
+    require_order(instants, head.at)
+    require_near(instants, head.now, skew)
+    raise AssertionError("the head stands where the writer decided, and yet it did not move")
 
 
-def _wrong_at(head: Mapping[str, Any], batch: Sequence[Command], skew: int) -> ModelError:
-    if batch[0].at < head["at"]:
-        return ModelError(
-            f"command 0 is of {format_instant(batch[0].at)}, before the last one, {format_instant(head['at'])}",
-            index=0,
-            at=batch[0].at,
-            bound=head["at"],
-        )
-    bound = head["now"] + skew
-    index = next(index for index, command in enumerate(batch) if command.at > bound)
-    return ModelError(
-        f"command {index} is of {format_instant(batch[index].at)}, more than {skew / SECOND:g} s "
-        f"ahead of the database's clock, {format_instant(head['now'])}",
-        index=index,
-        at=batch[index].at,
-        bound=bound,
-    )
+_HEAD: Final = ("store_id", "incarnation", "revision", "hash", "at", "schema", "now")

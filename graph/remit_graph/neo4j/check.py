@@ -18,9 +18,10 @@ from remit_graph.neo4j.database import rows_of
 from remit_graph.neo4j.drift import BESIDE, LOG, quick
 from remit_graph.neo4j.entity_findings import entity_findings, nodes_beside
 from remit_graph.neo4j.findings import TYPES, edge_findings
+from remit_graph.neo4j.judge import row_of
 from remit_graph.neo4j.pass_findings import PASSES_TO, pass_findings
 from remit_graph.neo4j.place import first_place, last_place
-from remit_graph.neo4j.read import ROWS_PER_PAGE, no_ledger, read_head, row_of
+from remit_graph.neo4j.read import ROWS_PER_PAGE, no_ledger, read_head
 from remit_graph.neo4j.schema import missing
 
 if TYPE_CHECKING:

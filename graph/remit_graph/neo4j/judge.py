@@ -53,6 +53,11 @@ def judge(found: Sequence[Found], head: Found, after: int, limit: int) -> list[E
     return entries
 
 
+def row_of(found: Found) -> Row:
+    """Return a row as the port has it."""
+    return Row(revision=found["revision"], seq=found["seq"], body=found["body"], hash=found["hash"])
+
+
 def _split(found: Sequence[Found], after: int) -> tuple[str, Sequence[Found]]:
     """Return the hash at `after`, and the rows after it."""
     if after == 0:
@@ -67,7 +72,7 @@ def _is_whole(rows: Sequence[Found]) -> bool:
 
 
 def _entry(found: Sequence[Found], previous: str) -> Entry:
-    rows = [Row(revision=each["revision"], seq=each["seq"], body=each["body"], hash=each["hash"]) for each in found]
+    rows = [row_of(each) for each in found]
     for row in rows:
         verify_link(row, previous=previous)
         previous = row.hash
@@ -84,8 +89,7 @@ def _entry(found: Sequence[Found], previous: str) -> Entry:
 def _require_end(head: Found, reached: int, digest: str, later: Found | None) -> None:
     """Check that what comes next fits: a revision that lost its last rows would look whole without that."""
     if later is not None:
-        first = Row(revision=later["revision"], seq=later["seq"], body=later["body"], hash=later["hash"])
-        verify_link(first, previous=digest)
+        verify_link(row_of(later), previous=digest)
     elif reached < head["revision"] or (reached == head["revision"] and digest != head["hash"]):
         raise ChainBroken(
             f"the log ends at revision {reached} with hash `{digest}`, "

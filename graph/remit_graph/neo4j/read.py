@@ -11,9 +11,8 @@ import secrets
 from typing import TYPE_CHECKING, Any, Final
 
 from remit_graph.errors import ChainBroken, ForeignStore
-from remit_graph.model.change import Row
 from remit_graph.neo4j.database import rows_of
-from remit_graph.neo4j.judge import judge
+from remit_graph.neo4j.judge import judge, row_of
 from remit_graph.neo4j.place import MAX_ROWS, first_place, last_place
 from remit_graph.ports import Head, StoredResult
 
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
 
     from neo4j import AsyncManagedTransaction
 
-    from remit_graph.model.change import Entry
+    from remit_graph.model.change import Entry, Row
     from remit_graph.neo4j.database import Database
 
 ROWS_PER_READ: Final = 20_000
@@ -102,11 +101,6 @@ def _only(found: Sequence[Found], database: Database, realm: str) -> Found:
     if not found:
         raise no_ledger(database, realm)
     return found[0]
-
-
-def row_of(found: Found) -> Row:
-    """Return a row as the port has it."""
-    return Row(revision=found["revision"], seq=found["seq"], body=found["body"], hash=found["hash"])
 
 
 async def stream_rows(database: Database, after: int, last: int) -> AsyncIterator[Row]:

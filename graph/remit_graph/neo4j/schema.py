@@ -261,9 +261,9 @@ async def install(database: Database) -> list[Rule]:
     async with _INSTALLING:
         driver, settings = adb.driver, get_config()
         name = settings.database_name
-        settings.database_name = database.options.database
-        await adb.set_connection(driver=database.driver)
         try:
+            settings.database_name = database.options.database
+            await adb.set_connection(driver=database.driver)
             for each in DECLARED:
                 if not names.isdisjoint(rule.on for rule in _rules(each)):
                     # What it prints is that some of them are there already.

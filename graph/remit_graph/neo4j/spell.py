@@ -8,10 +8,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from remit_graph.errors import ModelError, SchemaTooNew
-from remit_graph.model.change import SCHEMA, entry_of, rows_of
-from remit_graph.model.instant import format_instant
+from remit_graph.errors import ModelError
+from remit_graph.model.change import entry_of, rows_of
 from remit_graph.neo4j.place import place_of
+from remit_graph.refusals import require_known_schema, require_order
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -46,17 +46,12 @@ def spell(expected: Head, batch: Sequence[Command]) -> Spelled:
         ModelError: a value has no canonical form, or an `at` goes back; `facts` hold the `index` of the command.
         SchemaTooNew: the store has been switched to rows of a later schema.
     """
-    if expected.schema > SCHEMA:
-        raise SchemaTooNew(
-            f"the store takes rows of schema {expected.schema}, and this program writes up to {SCHEMA}",
-            advice="install the version of Remit that the other decision points run",
-            schema=expected.schema,
-        )
+    require_known_schema(expected)
+    require_order((command.at for command in batch), expected.at)
     entries: list[Entry] = []
     rows: list[list[Any]] = []
-    previous, at = expected.hash, expected.at
+    previous = expected.hash
     for index, command in enumerate(batch):
-        _refuse_earlier(command.at, at, index)
         try:
             spelled = rows_of(
                 command, revision=expected.revision + index + 1, previous=previous, schema=expected.schema
@@ -66,18 +61,8 @@ def spell(expected: Head, batch: Sequence[Command]) -> Spelled:
             error.facts["index"] = index
             raise
         entries.append(entry_of(spelled))
-        previous, at = entries[-1].hash, command.at
+        previous = entries[-1].hash
     return Spelled(entries=tuple(entries), rows=rows, results=_results(expected.revision, batch))
-
-
-def _refuse_earlier(at: int, before: int, index: int) -> None:
-    if at < before:
-        raise ModelError(
-            f"command {index} is of {format_instant(at)}, before the last one, {format_instant(before)}",
-            index=index,
-            at=at,
-            bound=before,
-        )
 
 
 def _row(row: Row, command: Command, rows: int) -> list[Any]:

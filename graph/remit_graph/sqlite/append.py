@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import sqlite3
 from datetime import timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
-from remit_graph.errors import ConstraintBroken, ForeignStore, GraphError, HeadMoved, ModelError, RequestReused
-from remit_graph.model.instant import format_instant
+from remit_graph.errors import ConstraintBroken, RequestReused
+from remit_graph.refusals import require_near, require_order, why_not_moved
 from remit_graph.sqlite.read import read_head
 from remit_graph.sqlite.statements import STATEMENTS
 
@@ -45,54 +45,22 @@ def write(
             "first_at": revisions[0].entry.at,
         },
     ).rowcount
+    instants = [each.entry.at for each in revisions]
     if not moved:
-        raise _why_not(expected, read_head(connection, options.clock()), revisions[0].entry.at)
+        _refuse(expected, read_head(connection, options.clock()), instants)
     # (2) Read the clock, now that nobody else can append, and refuse an `at` too far ahead of it.
-    _refuse_future(revisions, options.clock(), options.max_clock_skew)
+    require_near(instants, options.clock(), options.max_clock_skew // timedelta(microseconds=1))
     # (3) Add the rows, the answers to request ids and the edges; the schema refuses what is there already.
     for index, revision in enumerate(revisions):
         _insert(connection, revision, index)
 
 
-def _why_not(expected: Head, head: Head, at: Instant) -> GraphError:
-    """Say why the head could not be moved; the order goes from what cannot be mended to what can."""
-    if (head.store_id, head.incarnation) != (expected.store_id, expected.incarnation):
-        return ForeignStore(
-            f"the writer decided on incarnation {expected.incarnation} of store `{expected.store_id}`, "
-            f"and this is incarnation {head.incarnation} of `{head.store_id}`",
-            advice="load the state anew: the ledger was restored or replaced",
-        )
-    if head.revision < expected.revision or (head.revision == expected.revision and head.hash != expected.hash):
-        return ForeignStore(
-            f"the writer decided on revision {expected.revision} with hash {expected.hash}, "
-            f"and the ledger stands at revision {head.revision} with hash {head.hash}: it lost what it had",
-            advice="stop writing and compare backups; put a backup back only with `remit store restore`",
-        )
-    if head.revision > expected.revision or head.schema != expected.schema:
-        return HeadMoved(
-            f"the head is at revision {head.revision}, the writer decided on {expected.revision}",
-            expected=expected.revision,
-            actual=head.revision,
-        )
-    return ModelError(
-        f"command 0 is of {format_instant(at)}, before the last one, {format_instant(head.at)}",
-        index=0,
-        at=at,
-        bound=head.at,
-    )
-
-
-def _refuse_future(revisions: Sequence[Revision], now: Instant, skew: timedelta) -> None:
-    bound = now + skew // timedelta(microseconds=1)
-    for index, revision in enumerate(revisions):
-        if revision.entry.at > bound:
-            raise ModelError(
-                f"command {index} is of {format_instant(revision.entry.at)}, more than {skew.total_seconds():g} s "
-                f"ahead of the store's clock, {format_instant(now)}",
-                index=index,
-                at=revision.entry.at,
-                bound=bound,
-            )
+def _refuse(expected: Head, head: Head, instants: Sequence[Instant]) -> NoReturn:
+    """Say why the head could not be moved."""
+    if (error := why_not_moved(expected, head)) is not None:
+        raise error
+    require_order(instants, head.at)
+    raise AssertionError("the head stands where the writer decided, and yet it did not move")
 
 
 def _insert(connection: sqlite3.Connection, revision: Revision, index: int) -> None:

@@ -8,9 +8,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from remit_graph.errors import ModelError, SchemaTooNew
-from remit_graph.model.change import SCHEMA, Row, canonical, entry_of, rows_of
-from remit_graph.model.instant import format_instant
+from remit_graph.errors import ModelError
+from remit_graph.model.change import Row, canonical, entry_of, rows_of
+from remit_graph.refusals import require_known_schema, require_order
 from remit_graph.sqlite.edges import EdgeStep, edge_steps, fits
 
 if TYPE_CHECKING:
@@ -49,31 +49,21 @@ def spell(expected: Head, batch: Sequence[Command]) -> list[Revision]:
         ModelError: a value has no canonical form, or an `at` goes back; `facts` hold the `index` of the command.
         SchemaTooNew: the store has been switched to rows of a later schema.
     """
-    if expected.schema > SCHEMA:
-        raise SchemaTooNew(
-            f"the store takes rows of schema {expected.schema}, and this program writes up to {SCHEMA}",
-            advice="install the version of Remit that the other decision points run",
-            schema=expected.schema,
-        )
-    revisions: list[Revision] = []
-    previous, at = expected.hash, expected.at
+    require_known_schema(expected)
     for index, command in enumerate(batch):
         if not fits(command.at):
             raise ModelError(f"command {index} is of `{command.at}`, which is no instant", index=index)
-        if command.at < at:
-            raise ModelError(
-                f"command {index} is of {format_instant(command.at)}, before the last one, {format_instant(at)}",
-                index=index,
-                at=command.at,
-                bound=at,
-            )
+    require_order((command.at for command in batch), expected.at)
+    revisions: list[Revision] = []
+    previous = expected.hash
+    for index, command in enumerate(batch):
         try:
             spelled = _revision(command, expected.revision + index + 1, previous, expected.schema)
         except ModelError as error:
             error.facts["index"] = index
             raise
         revisions.append(spelled)
-        previous, at = spelled.entry.hash, command.at
+        previous = spelled.entry.hash
     return revisions
 
 

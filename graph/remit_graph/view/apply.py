@@ -193,18 +193,18 @@ def unlink_edge(view: View, edge: Edge, journal: Journal) -> None:
     journal.drop(view.edges, edge.edge_id)
     if not joins_allowed_kinds(edge):
         return
-    _drop_from(view.out[edge.edge], edge.from_, edge.edge_id, journal)
+    journal.leave(view.out[edge.edge], edge.from_, edge.edge_id)
     if edge.edge in ROOT_GRANTS:
-        _drop_from(view.grants[edge.from_], edge.to, edge.edge_id, journal)
+        journal.leave(view.grants[edge.from_], edge.to, edge.edge_id)
         if not view.grants[edge.from_]:
             journal.drop(view.grants, edge.from_)
         view.selectors.remove(edge.to, journal)
         if edge.edge is EdgeType.OWNS:
-            _drop_from(view.owners, edge.to, edge.edge_id, journal)
+            journal.leave(view.owners, edge.to, edge.edge_id)
     else:
-        _drop_from(view.into[edge.edge], edge.to, edge.edge_id, journal)
+        journal.leave(view.into[edge.edge], edge.to, edge.edge_id)
     if edge.under is not None:
-        _drop_from(view.under, right_of(edge.under), edge.edge_id, journal)
+        journal.leave(view.under, right_of(edge.under), edge.edge_id)
     if edge.edge is EdgeType.PART_OF:
         structure_moved(view, edge.from_, journal)
 
@@ -212,15 +212,6 @@ def unlink_edge(view: View, edge: Edge, journal: Journal) -> None:
 def right_of(under: str) -> str:
     """Return the edge id of the right that `under` names: an amended right goes on carrying what was made under it."""
     return under.rpartition("@")[0] or under
-
-
-def _drop_from(table: dict[str, Any], key: str, item: str, journal: Journal) -> None:
-    bucket = table.get(key)
-    if bucket is None:
-        return
-    journal.drop(bucket, item)
-    if not bucket:
-        journal.drop(table, key)
 
 
 def remember(view: View, edge: Edge, journal: Journal) -> None:

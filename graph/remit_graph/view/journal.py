@@ -42,6 +42,15 @@ class Journal:
             self.put(table, key, found)
         return found
 
+    def leave(self, table: dict[Any, Any], key: Any, item: Any) -> None:
+        """Remove `item` from the dictionary at `table[key]` if it is there, and that dictionary with its last item."""
+        bucket = table.get(key)
+        if bucket is None:
+            return
+        self.drop(bucket, item)
+        if not bucket:
+            self.drop(table, key)
+
     def undo(self) -> None:
         """Take everything back; the journal is empty afterwards."""
         for table, key, value in reversed(self._undo or ()):

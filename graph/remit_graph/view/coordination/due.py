@@ -29,10 +29,7 @@ def unschedule(tables: Coordination, noun: str, item: str, journal: Journal) -> 
     if second is None:
         return
     journal.drop(tables.due_at, (noun, item))
-    bucket = tables.due[second]
-    journal.drop(bucket, (noun, item))
-    if not bucket:
-        journal.drop(tables.due, second)
+    journal.leave(tables.due, second, (noun, item))
 
 
 def due(tables: Coordination, at: Instant) -> Iterator[tuple[str, str]]:

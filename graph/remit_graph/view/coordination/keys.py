@@ -66,13 +66,13 @@ class KeyIndex:
     def remove(self, item: str, journal: Journal) -> None:
         """Take an item out."""
         for key, ancestors in self._placed.get(item, ()):
-            _drop(self.at, key, item, journal)
+            journal.leave(self.at, key, item)
             for each in ancestors:
                 bucket = self.below[each]
                 if bucket[item] > 1:
                     journal.put(bucket, item, bucket[item] - 1)
                 else:
-                    _drop(self.below, each, item, journal)
+                    journal.leave(self.below, each, item)
         journal.drop(self._placed, item)
 
     def moved(self, view: View, key: str, journal: Journal) -> None:
@@ -101,12 +101,3 @@ class KeyIndex:
 
 
 _NOTHING: Final[dict[str, None]] = {}
-
-
-def _drop(table: dict[str, dict[str, None]] | dict[str, dict[str, int]], key: str, item: str, journal: Journal) -> None:
-    bucket = table.get(key)
-    if bucket is None:
-        return
-    journal.drop(bucket, item)
-    if not bucket:
-        journal.drop(table, key)

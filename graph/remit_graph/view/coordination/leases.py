@@ -95,8 +95,8 @@ def end_lease(view: View, body: Body, journal: Journal, _revision: int, _at: Ins
         if (fence_key := f"{key}#{field}") in raised:
             raise_fence(view, lease_id, (key, field, part), raised[fence_key], journal)
     tables.leases.remove(lease_id, journal)
-    leave(tables.held, known["holder"], lease_id, journal)
-    leave(tables.asked_by, (NOUN, known["point"]), lease_id, journal)
+    journal.leave(tables.held, known["holder"], lease_id)
+    journal.leave(tables.asked_by, (NOUN, known["point"]), lease_id)
     rest_no_more(tables, NOUN, known, journal)
     unschedule(tables, NOUN, lease_id, journal)
     journal.drop(leases, lease_id)
@@ -131,19 +131,9 @@ def rest(tables: Coordination, noun: str, body: Body, journal: Journal) -> None:
 def rest_no_more(tables: Coordination, noun: str, body: Body, journal: Journal) -> None:
     """Take a record from under its edges."""
     for position in body["proof"]:
-        leave(tables.resting, position, (noun, body["id"]), journal)
+        journal.leave(tables.resting, position, (noun, body["id"]))
 
 
 def enter(table: dict[Any, Any], key: Any, item: Any, journal: Journal) -> None:
     """Add an item to the bucket of a key."""
     journal.put(journal.bucket(table, key), item, None)
-
-
-def leave(table: dict[Any, Any], key: Any, item: Any, journal: Journal) -> None:
-    """Remove an item from the bucket of a key, and the bucket with its last item."""
-    bucket = table.get(key)
-    if bucket is None:
-        return
-    journal.drop(bucket, item)
-    if not bucket:
-        journal.drop(table, key)

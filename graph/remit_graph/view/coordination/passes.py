@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from remit_graph.view.coordination.due import schedule, unschedule
-from remit_graph.view.coordination.leases import enter, leave, rest, rest_no_more
+from remit_graph.view.coordination.leases import enter, rest, rest_no_more
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -49,7 +49,7 @@ def end_pass(noun: str) -> Handler:
         known = table.get(item)
         if known is None:
             return
-        leave(tables.asked_by, (noun, known["point"]), item, journal)
+        journal.leave(tables.asked_by, (noun, known["point"]), item)
         rest_no_more(tables, noun, known, journal)
         unschedule(tables, noun, item, journal)
         journal.drop(table, item)

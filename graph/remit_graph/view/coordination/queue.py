@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from remit_graph.view.coordination.due import schedule, unschedule
-from remit_graph.view.coordination.leases import enter, leave, rest, rest_no_more
+from remit_graph.view.coordination.leases import enter, rest, rest_no_more
 
 if TYPE_CHECKING:
     from remit_graph.model.instant import Instant
@@ -52,8 +52,8 @@ def end_waiter(view: View, body: Body, journal: Journal, _revision: int, _at: In
     if known is None:
         return
     tables.waiters.remove(waiter_id, journal)
-    leave(tables.waiting, known["holder"], waiter_id, journal)
-    leave(tables.asked_by, (WAITER, known["point"]), waiter_id, journal)
+    journal.leave(tables.waiting, known["holder"], waiter_id)
+    journal.leave(tables.asked_by, (WAITER, known["point"]), waiter_id)
     rest_no_more(tables, WAITER, known, journal)
     unschedule(tables, WAITER, waiter_id, journal)
     journal.drop(waiters, waiter_id)
@@ -86,8 +86,8 @@ def end_operation(view: View, body: Body, journal: Journal, _revision: int, _at:
     known = operations.get(operation_id)
     if known is None:
         return
-    leave(tables.operating, known["principal"], operation_id, journal)
-    leave(tables.asked_by, (OPERATION, known["point"]), operation_id, journal)
+    journal.leave(tables.operating, known["principal"], operation_id)
+    journal.leave(tables.asked_by, (OPERATION, known["point"]), operation_id)
     unschedule(tables, OPERATION, operation_id, journal)
     journal.drop(operations, operation_id)
     tables.closed.add(operation_id, {**known, **body}, journal)

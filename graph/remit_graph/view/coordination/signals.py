@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from remit_graph.view.coordination.due import schedule, unschedule
-from remit_graph.view.coordination.leases import enter, leave
+from remit_graph.view.coordination.leases import enter
 
 if TYPE_CHECKING:
     from remit_graph.model.instant import Instant
@@ -93,9 +93,9 @@ def end_presence(view: View, body: Body, journal: Journal, _revision: int, _at: 
     known = presences.get(body["id"])
     if known is None:
         return
-    leave(tables.present, known["resource_key"], body["id"], journal)
-    leave(tables.editing, known["actor"], body["id"], journal)
-    leave(tables.asked_by, ("presence", known["point"]), body["id"], journal)
+    journal.leave(tables.present, known["resource_key"], body["id"])
+    journal.leave(tables.editing, known["actor"], body["id"])
+    journal.leave(tables.asked_by, ("presence", known["point"]), body["id"])
     unschedule(tables, "presence", body["id"], journal)
     journal.drop(presences, body["id"])
 
@@ -113,7 +113,7 @@ def end_incident(view: View, body: Body, journal: Journal, _revision: int, _at: 
     incidents = journal.bucket(view.records, "incident")
     known = incidents.get(body["id"])
     if known is not None:
-        leave(view.coordination.incidents, known["resource_key"], body["id"], journal)
+        journal.leave(view.coordination.incidents, known["resource_key"], body["id"])
         journal.drop(incidents, body["id"])
 
 
@@ -158,7 +158,7 @@ def put_notice(view: View, body: Body, journal: Journal, _revision: int, _at: In
     forgotten = tables.kept_records["notice"].add(body["id"], body, journal)
     enter(tables.notices_for, body["subject"], body["id"], journal)
     if forgotten is not None:
-        leave(tables.notices_for, forgotten["subject"], forgotten["id"], journal)
+        journal.leave(tables.notices_for, forgotten["subject"], forgotten["id"])
 
 
 def end_notice(view: View, body: Body, journal: Journal, _revision: int, _at: Instant) -> None:
@@ -166,7 +166,7 @@ def end_notice(view: View, body: Body, journal: Journal, _revision: int, _at: In
     tables = view.coordination
     known = tables.kept_records["notice"].get(body["id"])
     if known is not None:
-        leave(tables.notices_for, known["subject"], body["id"], journal)
+        journal.leave(tables.notices_for, known["subject"], body["id"])
         tables.kept_records["notice"].drop(body["id"], journal)
 
 
