@@ -13,8 +13,8 @@ from remit_service.http.decisions import find_record, recent_records
 from remit_service.http.documented import answers, body
 from remit_service.http.explain import explain
 from remit_service.http.governance.api import governance_router
-from remit_service.http.limits import InFlight
 from remit_service.http.passes.api import passes_router
+from remit_service.http.polls import Polls
 from remit_service.http.problems import Problem, ProblemError
 from remit_service.http.replies import CALLED, exchange_of, json
 from remit_service.metrics import CONTENT_TYPE
@@ -47,7 +47,7 @@ def make_router(service: Service) -> APIRouter:
 
 
 def _add_operations(router: APIRouter, service: Service) -> None:
-    polls = InFlight(service.settings.max_long_polls)
+    polls = Polls(service.settings.max_long_polls, service.closing)
 
     @router.get("/health/live", tags=["operations"], responses=answers("Live"))
     async def live() -> Response:

@@ -58,6 +58,10 @@ class Application:
         else:
             await self._api(scope, receive, send)
 
+    def stop_waiting(self) -> None:
+        """Answer whoever waits: the server stops."""
+        self.service.closing.set()
+
     async def aclose(self) -> None:
         """Give back what identification holds open."""
         await self.service.identifier.aclose()

@@ -12,13 +12,12 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
 from remit_service.bundle.serve import BUNDLE_PATH, LONG_POLL_MEDIA_TYPE, MEDIA_TYPE
-from remit_service.http.problems import ProblemError, wait
 from remit_service.identity.loopback import is_local
 from remit_service.identity.ports import Presented
 
 if TYPE_CHECKING:
     from remit_service.http.exchange import Exchange
-    from remit_service.http.limits import InFlight
+    from remit_service.http.polls import Polls
     from remit_service.http.service import Service
 
 PATH: Final = f"/{BUNDLE_PATH}"
@@ -26,7 +25,7 @@ MAX_WAIT_SECONDS: Final = 60
 _WAIT: Final = re.compile(rb"(?:^|[;,\s])wait=(\d{1,6})(?:$|[;,\s])")
 
 
-async def serve_bundle(service: Service, exchange: Exchange, polls: InFlight) -> tuple[int, str, bytes, dict[str, str]]:
+async def serve_bundle(service: Service, exchange: Exchange, polls: Polls) -> tuple[int, str, bytes, dict[str, str]]:
     """Return status, media type, body and headers."""
     if not is_local(Presented(exchange.headers, exchange.peer)) or b"authorization" in exchange.headers:
         await service.caller(exchange)
@@ -35,10 +34,8 @@ async def serve_bundle(service: Service, exchange: Exchange, polls: InFlight) ->
     kind = LONG_POLL_MEDIA_TYPE if seconds else MEDIA_TYPE
     etag, body = service.point.bundle_archive()
     if seconds and known == etag:
-        if polls.count >= polls.limit:
-            raise ProblemError(wait("overloaded", f"{polls.limit} long polls are open", 5))
-        with polls:
-            await service.point.wait_for_bundle(etag, timedelta(seconds=seconds))
+        async with polls.open(exchange) as poll:
+            await poll.news(service.point.wait_for_bundle(etag, timedelta(seconds=seconds)))
         etag, body = service.point.bundle_archive()
     headers = {"ETag": etag, "Cache-Control": "no-cache"}
     if known == etag:

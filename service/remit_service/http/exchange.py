@@ -100,6 +100,11 @@ class Exchange:
             raise ProblemError(too_large(limit))
         return b"".join(chunks)
 
+    async def hung_up(self) -> None:
+        """Return once the client is gone; only where its body was read, or is not wanted."""
+        while (await self._receive())["type"] != "http.disconnect":
+            pass
+
     def require_json(self) -> None:
         """Refuse a body that does not say it is JSON; AuthZEN answers that with 400.
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import asyncio
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 import structlog
@@ -32,7 +33,11 @@ _UNAUTHORIZED: Final = 401
 
 @dataclass(slots=True, kw_only=True)
 class Service:
-    """The parts of one web face; made by `app.create_app`."""
+    """The parts of one web face; made by `app.create_app`.
+
+    Attributes:
+        closing: Set once the server is told to stop; whoever waits is answered then.
+    """
 
     point: Point
     settings: Settings
@@ -43,6 +48,7 @@ class Service:
     in_flight: InFlight
     readings: Readings
     coordinator: Coordinator | None = None
+    closing: asyncio.Event = field(default_factory=asyncio.Event)
 
     async def caller(self, exchange: Exchange, *, principals: bool = False) -> Caller:
         """Return who is calling, within its rate; with `principals` also who is no enforcement point.

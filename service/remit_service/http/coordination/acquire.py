@@ -40,12 +40,21 @@ def acquired(desk: Desk, caller: Caller, reply: Reply) -> Response:
         ProblemError: it was refused.
     """
     if reply.is_waiting:
-        path = f"/v1/waiters/{reply.body['waiter_id']}"
-        body = {**reply.body, "poll": f"{path}?wait={POLL_SECONDS}"}
-        return answer(desk, caller, reply, status=202, body=body, headers={"Location": path})
+        path = waiter_path(reply)
+        return answer(desk, caller, reply, status=202, body=queued(reply), headers={"Location": path})
     lease = reply.body.get("lease")
     headers = {} if lease is None else {"ETag": etag(lease)}
     return answer(desk, caller, reply, status=201, headers=headers)
+
+
+def waiter_path(reply: Reply) -> str:
+    """Return where a wait is asked about."""
+    return f"/v1/waiters/{reply.body['waiter_id']}"
+
+
+def queued(reply: Reply) -> dict[str, Any]:
+    """Return what a waiting caller is told, with where to ask on."""
+    return {**reply.body, "poll": f"{waiter_path(reply)}?wait={POLL_SECONDS}"}
 
 
 def etag(lease: Any) -> str:

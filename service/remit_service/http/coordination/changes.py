@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import msgspec
 from fastapi import Query, Request, Response
-from fastapi.responses import StreamingResponse
 
 from remit_graph.model.instant import format_instant
 from remit_service.decision.consistency import read_token
 from remit_service.decision.request import RequestError
 from remit_service.http.coordination.described import Wait  # noqa: TC001 - FastAPI reads annotations when it runs
 from remit_service.http.documented import answers
+from remit_service.http.events import BEAT_SECONDS, EVENTS, STREAM_SECONDS, EventStream, event, wants_events
 from remit_service.http.problems import Problem, ProblemError
 from remit_service.http.replies import CALLED, exchange_of
 
@@ -29,17 +29,11 @@ if TYPE_CHECKING:
 
     from remit_graph.model.change import Entry
     from remit_service.http.coordination.desk import Desk
+    from remit_service.http.polls import Poll
 
 LINES: Final = "application/x-ndjson"
-EVENTS: Final = "text/event-stream"
 AT_ONCE: Final = 500
 """Revisions in one answer; the rest comes with the next call."""
-
-STREAM_SECONDS: Final = 300
-"""How long one event stream lasts; clients of this form reconnect by themselves, from where they were."""
-
-BEAT_SECONDS: Final = 10
-"""Something is sent at least so often, so that a dead client is noticed."""
 
 FOUND: Final[dict[int | str, dict[str, Any]]] = answers(None, problems=(400, 409, *CALLED)) | {
     200: {
@@ -65,13 +59,17 @@ def add_routes(router: APIRouter, desk: Desk) -> None:
     @router.get("/v1/changes", tags=["changes"], responses=FOUND, response_class=Response)
     async def changes(request: Request, after: After = None, wait: Wait = 0, kinds: Kinds = None) -> Response:
         """What was changed, revision by revision; bodies are as the ledger holds them, instants in microseconds."""
-        await desk.service.insider(exchange_of(request))
+        exchange = exchange_of(request)
+        await desk.service.insider(exchange)
         seen = request.headers.get("last-event-id") or after
         start = 0 if seen is None else _revision(desk, seen)
         wanted = frozenset(kinds.split(",")) if kinds is not None else None
-        if EVENTS in request.headers.get("accept", ""):
-            return StreamingResponse(_events(desk, start, wanted), media_type=EVENTS)
-        entries = await _next(desk, start, wanted, wait)
+        if wants_events(request.headers.get("accept")):
+            return EventStream(desk.service, desk.polls, exchange, lambda poll: _events(desk, start, wanted, poll))
+        entries = await _read(desk, start)
+        if wait and not _any_kept(entries, wanted):
+            async with desk.polls.open(exchange) as poll:
+                entries = await _next(desk, start, wanted, wait, poll)
         last = entries[-1].revision if entries else start
         lines = [_line(desk, each, wanted) for each in entries if _kept(each, wanted)]
         headers = {"Remit-Revision": desk.service.point.revision_token(last)}
@@ -90,20 +88,18 @@ def _revision(desk: Desk, seen: str) -> int:
     return found
 
 
-async def _next(desk: Desk, after: int, wanted: frozenset[str] | None, seconds: float) -> Sequence[Entry]:
+async def _next(desk: Desk, after: int, wanted: frozenset[str] | None, seconds: float, poll: Poll) -> Sequence[Entry]:
     """Return the entries after a revision; where there is none that is wanted, wait for one."""
     point = desk.coordinator.point
-    entries = await _read(desk, after)
-    if any(_kept(each, wanted) for each in entries) or not seconds:
-        return entries
     deadline = point.clock.monotonic() + seconds
-    with desk.poll():
-        while (left := deadline - point.clock.monotonic()) > 0:
-            last = entries[-1].revision if entries else after
-            if await point.replica.reached(last + 1, timedelta(seconds=left)):
-                entries = await _read(desk, last)
-                if any(_kept(each, wanted) for each in entries):
-                    break
+    entries = await _read(desk, after)
+    while not (_any_kept(entries, wanted) or poll.is_over):
+        left = deadline - point.clock.monotonic()
+        if left <= 0:
+            break
+        after = entries[-1].revision if entries else after
+        await poll.news(point.replica.reached(after + 1, timedelta(seconds=left)))
+        entries = await _read(desk, after) or entries
     return entries
 
 
@@ -114,6 +110,10 @@ async def _read(desk: Desk, after: int) -> Sequence[Entry]:
         return ()
     found = await point.ledger.read(after, AT_ONCE)
     return [each for each in found if each.revision <= point.view.revision]
+
+
+def _any_kept(entries: Sequence[Entry], wanted: frozenset[str] | None) -> bool:
+    return any(_kept(each, wanted) for each in entries)
 
 
 def _kept(entry: Entry, wanted: frozenset[str] | None) -> bool:
@@ -136,16 +136,15 @@ def _line(desk: Desk, entry: Entry, wanted: frozenset[str] | None) -> bytes:
     )
 
 
-async def _events(desk: Desk, after: int, wanted: frozenset[str] | None) -> AsyncIterator[bytes]:
+async def _events(desk: Desk, after: int, wanted: frozenset[str] | None, poll: Poll) -> AsyncIterator[bytes]:
     clock = desk.coordinator.point.clock
     end = clock.monotonic() + STREAM_SECONDS
-    yield b"retry: 1000\n\n"
-    while clock.monotonic() < end:
-        entries = await _next(desk, after, wanted, BEAT_SECONDS)
+    while clock.monotonic() < end and not poll.is_over:
+        entries = await _next(desk, after, wanted, BEAT_SECONDS, poll)
         for each in entries:
             after = each.revision
             if _kept(each, wanted):
-                yield b"id: %d\nevent: change\ndata: %s\n\n" % (each.revision, _line(desk, each, wanted))
-        if not any(_kept(each, wanted) for each in entries):
+                yield event("change", _line(desk, each, wanted), number=each.revision)
+        if not _any_kept(entries, wanted):
             # An event without data moves the client's `Last-Event-ID` and is not dispatched.
             yield b"id: %d\n\n" % after

@@ -9,8 +9,8 @@ from remit_service.coordinator.leases import Leases
 from remit_service.coordinator.operations import Operations
 from remit_service.coordinator.signals import Signals
 from remit_service.http.coordination.read import Body
-from remit_service.http.limits import InFlight
-from remit_service.http.problems import Problem, ProblemError, wait
+from remit_service.http.polls import Polls
+from remit_service.http.problems import Problem, ProblemError
 from remit_service.http.replies import exchange_of
 
 if TYPE_CHECKING:
@@ -36,14 +36,14 @@ class Desk:
     leases: Leases = field(init=False)
     operations: Operations = field(init=False)
     signals: Signals = field(init=False)
-    polls: InFlight = field(init=False)
+    polls: Polls = field(init=False)
 
     def __post_init__(self) -> None:
         """Make the faces of the coordinator."""
         self.leases = Leases(self.coordinator)
         self.operations = Operations(self.coordinator)
         self.signals = Signals(self.coordinator)
-        self.polls = InFlight(self.service.settings.max_long_polls)
+        self.polls = Polls(self.service.settings.max_long_polls, self.service.closing)
 
     async def read(self, request: Request) -> tuple[Exchange, Caller, Body]:
         """Return the exchange, who calls, and the body of a command.
@@ -66,13 +66,3 @@ class Desk:
         if record is None or not (caller.sees_graph or caller.may_speak_for(str(record[member]))):
             raise ProblemError(Problem(code="not_found", detail=f"there is no {what} of this name here"))
         return record
-
-    def poll(self) -> InFlight:
-        """Return the bound on open long polls, for use around one.
-
-        Raises:
-            ProblemError: 503; there are enough.
-        """
-        if self.polls.count >= self.polls.limit:
-            raise ProblemError(wait("overloaded", f"{self.polls.limit} long polls are open", 5))
-        return self.polls

@@ -12,7 +12,7 @@ from fastapi import Query, Request, Response
 
 from remit_service.http.coordination.acquire import acquired, etag, options_of, subject_of
 from remit_service.http.coordination.described import COMMAND, CommandId, Tags, parameters
-from remit_service.http.coordination.tell import answer, problem_of, shown
+from remit_service.http.coordination.tell import answer, done, problem_of, shown
 from remit_service.http.documented import answers, body
 from remit_service.http.idempotency import PARAMETER, key_of
 from remit_service.http.problems import Problem, ProblemError
@@ -124,13 +124,11 @@ def _add_keeping(router: APIRouter, desk: Desk) -> None:
         """Give a lease back. A second time is as good as once; one that ended otherwise is 410, with how."""
         caller = await desk.service.caller(exchange_of(request))
         reply = await desk.leases.release(lease_id, caller, token=lease_epoch)
-        if reply.is_refused:
-            raise ProblemError(problem_of(desk, caller, reply))
-        if reply.body["state"] != "RELEASED":
+        if not reply.is_refused and reply.body["state"] != "RELEASED":
             code = str(reply.body.get("code") or "lease_expired")
             detail = f"the lease had ended before: {reply.body['state']}"
             raise ProblemError(Problem(code=code, detail=detail, members={"state": reply.body["state"]}))
-        return Response(status_code=204)
+        return done(desk, caller, reply)
 
 
 def _seen(exchange: Exchange) -> int | None:

@@ -11,10 +11,9 @@ from remit_service.coordination.incident import STATUSES
 from remit_service.decision.request import Entity, Evaluation
 from remit_service.http.coordination.described import COMMAND, CommandId, Tags, parameters
 from remit_service.http.coordination.speaker import actor_of
-from remit_service.http.coordination.tell import answer, problem_of, shown
+from remit_service.http.coordination.tell import answer, done, shown
 from remit_service.http.documented import answers, body
 from remit_service.http.idempotency import PARAMETER, key_of
-from remit_service.http.problems import ProblemError
 from remit_service.http.replies import CALLED, exchange_of, json
 
 if TYPE_CHECKING:
@@ -77,10 +76,7 @@ def _add_presence(router: APIRouter, desk: Desk) -> None:
     async def leave(request: Request, presence_id: CommandId) -> Response:
         """Say that somebody has stopped editing; whoever was held by it and waits goes on."""
         caller = await desk.service.caller(exchange_of(request))
-        reply = await desk.signals.end_presence(presence_id, caller)
-        if reply.is_refused:
-            raise ProblemError(problem_of(desk, caller, reply))
-        return Response(status_code=204)
+        return done(desk, caller, await desk.signals.end_presence(presence_id, caller))
 
 
 def _add_incidents(router: APIRouter, desk: Desk) -> None:
@@ -174,7 +170,4 @@ def _add_work_sets(router: APIRouter, desk: Desk) -> None:
         caller = await desk.service.caller(exchange_of(request))
         known = desk.coordinator.view.records.get("work_set", {}).get(run_id)
         record = desk.record_seen_by(caller, known, "actor", "work set")
-        reply = await desk.signals.end_work_set(run_id, caller, actor=record["actor"])
-        if reply.is_refused:
-            raise ProblemError(problem_of(desk, caller, reply))
-        return Response(status_code=204)
+        return done(desk, caller, await desk.signals.end_work_set(run_id, caller, actor=record["actor"]))

@@ -7,7 +7,10 @@ times of others go (rules.md 7).
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
+
+from fastapi import Response
 
 from remit_graph.model.instant import SECOND, format_instant
 from remit_service.http.idempotency import REPLAYED
@@ -16,8 +19,6 @@ from remit_service.http.replies import json
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-
-    from fastapi import Response
 
     from remit_service.coordinator.reply import Reply
     from remit_service.decision.caller import Caller
@@ -47,7 +48,9 @@ _OWN_FACTS: Final = frozenset(
         "waiter_id", "problem",
     }
 )  # fmt: skip
-_CONFLICT: Final = frozenset({"domain", "result"})
+_OF_CONFLICT: Final = frozenset({"domain", "result"})
+_CONFLICT: Final = 409
+_GONE: Final = 410
 
 
 def shown(value: Any, *, whole: bool = True) -> Any:
@@ -61,7 +64,7 @@ def shown(value: Any, *, whole: bool = True) -> Any:
         if each is None or name in _INSIDE or (not whole and name in _OF_OTHERS):
             continue
         if name == "conflicts" and not whole:
-            found[name] = [_members(one, _CONFLICT) for one in each]
+            found[name] = [_members(one, _OF_CONFLICT) for one in each]
         elif name in _FREE:
             found[name] = each
         elif name in _INSTANTS and type(each) is int:
@@ -93,10 +96,35 @@ def answer(
     """
     if reply.is_refused:
         raise ProblemError(problem_of(desk, caller, reply))
-    document = shown(dict(reply.body) if body is None else dict(body), whole=caller.sees_graph)
-    document["revision"] = desk.service.point.revision_token(reply.revision)
+    document = document_of(desk, caller, reply, body)
     more = {REPLAYED: "true"} if reply.replayed else {}
     return json(document, status, {**(headers or {}), **more})
+
+
+def document_of(desk: Desk, caller: Caller, reply: Reply, body: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """Return the document of an answer, with its revision: `body`, by default the reply's own."""
+    document: dict[str, Any] = shown(dict(reply.body if body is None else body), whole=caller.sees_graph)
+    document["revision"] = desk.service.point.revision_token(reply.revision)
+    return document
+
+
+def done(desk: Desk, caller: Caller, reply: Reply) -> Response:
+    """Return 204: the answer of a command that has nothing to tell.
+
+    Raises:
+        ProblemError: it was refused.
+    """
+    if reply.is_refused:
+        raise ProblemError(problem_of(desk, caller, reply))
+    return Response(status_code=204)
+
+
+def wait_ended(desk: Desk, caller: Caller, reply: Reply) -> Problem:
+    """Return the problem that the end of a wait is: 409 where the code says so, else 410, for the wait is gone."""
+    problem = problem_of(desk, caller, reply)
+    if "state" in reply.body and problem.row(desk.service.point.policy.reasons).status != _CONFLICT:
+        return replace(problem, status=_GONE)
+    return problem
 
 
 def problem_of(desk: Desk, caller: Caller, reply: Reply) -> Problem:

@@ -12,8 +12,10 @@ from remit_graph.model.instant import parse_instant
 from remit_service.decision.request import RequestError
 from remit_service.http.coordination.acquire import acquired
 from remit_service.http.coordination.described import COMMAND, CommandId, Tags, Wait
-from remit_service.http.coordination.tell import answer, problem_of, shown
+from remit_service.http.coordination.following import follow
+from remit_service.http.coordination.tell import answer, done, shown, wait_ended
 from remit_service.http.documented import answers
+from remit_service.http.events import EVENTS, EventStream, wants_events
 from remit_service.http.problems import Problem, ProblemError
 from remit_service.http.replies import CALLED, exchange_of, json
 
@@ -22,10 +24,12 @@ if TYPE_CHECKING:
 
     from remit_service.decision.caller import Caller
     from remit_service.http.coordination.desk import Desk
+    from remit_service.http.polls import Poll
 
 TAGS: Final[Tags] = ["queues"]
 PATH: Final = "/v1/waiters/{waiter_id}"
-_GONE: Final = 410
+WAITED: Final[dict[int | str, dict[str, Any]]] = answers("Begun", problems=COMMAND) | answers("Waiting", 202)
+WAITED[200]["content"][EVENTS] = {"schema": {"type": "string"}}
 Key = Annotated[str, Path(pattern=r"^[^/#\s]{1,1024}$", description="A full key, such as `wp:post:1024`.")]
 After = Annotated[str | None, Query(min_length=1, max_length=64, description="Only those decided later, RFC 3339.")]
 Told = Annotated[str | None, Query(min_length=1, max_length=256, description="Only those after this notice.")]
@@ -40,30 +44,25 @@ def add_routes(router: APIRouter, desk: Desk) -> None:
 
 
 def _add_waiters(router: APIRouter, desk: Desk) -> None:
-    @router.get(PATH, tags=TAGS, responses=answers("Begun", problems=COMMAND) | answers("Waiting", 202))
+    @router.get(PATH, tags=TAGS, responses=WAITED)
     async def wait(request: Request, waiter_id: CommandId, wait: Wait = 0) -> Response:
-        """Wait for what was queued for; asking is what keeps the place. 409 or 410 tells how a wait ended."""
-        caller = await desk.service.caller(exchange_of(request))
+        """Wait for what was queued for, by long poll or event stream; asking is what keeps the place.
+
+        409 or 410 tells how a wait ended.
+        """
+        exchange = exchange_of(request)
+        caller = await desk.service.caller(exchange)
         desk.record_seen_by(caller, desk.coordinator.waiting.find(waiter_id), "holder", "waiter")
-        if wait:
-            with desk.poll():
-                reply = await desk.leases.wait(waiter_id, caller, within_seconds=wait)
-        else:
-            reply = await desk.leases.wait(waiter_id, caller)
-        if reply.is_refused:
-            problem = problem_of(desk, caller, reply)
-            ended = "state" in reply.body
-            gone = ended and problem.row(desk.service.point.policy.reasons).status not in (409, _GONE)
-            status = _GONE if gone else None
-            raise ProblemError(
-                Problem(
-                    code=problem.code,
-                    detail=problem.detail,
-                    status=status,
-                    members=problem.members,
-                    headers=problem.headers,
-                )
+        if wants_events(request.headers.get("accept")):
+            return EventStream(
+                desk.service, desk.polls, exchange, lambda poll: follow(desk, caller, exchange, waiter_id, poll)
             )
+        reply = await desk.leases.wait(waiter_id, caller)
+        if wait and reply.is_waiting:
+            async with desk.polls.open(exchange) as poll:
+                reply = await poll.news(desk.leases.wait(waiter_id, caller, within_seconds=wait)) or reply
+        if reply.is_refused:
+            raise ProblemError(wait_ended(desk, caller, reply))
         if reply.is_waiting:
             return acquired(desk, caller, reply)
         return answer(desk, caller, reply)
@@ -75,10 +74,7 @@ def _add_waiters(router: APIRouter, desk: Desk) -> None:
         """Stop waiting; a second time is as good as once."""
         caller = await desk.service.caller(exchange_of(request))
         desk.record_seen_by(caller, desk.coordinator.waiting.find(waiter_id), "holder", "waiter")
-        reply = await desk.leases.leave(waiter_id, caller)
-        if reply.is_refused:
-            raise ProblemError(problem_of(desk, caller, reply))
-        return Response(status_code=204)
+        return done(desk, caller, await desk.leases.leave(waiter_id, caller))
 
 
 def _add_queues(router: APIRouter, desk: Desk) -> None:
@@ -113,14 +109,15 @@ def _add_notices(router: APIRouter, desk: Desk) -> None:
     @router.get("/v1/notices", tags=TAGS, responses=answers("Notices", problems=(400, *CALLED)))
     async def notices(request: Request, subject: Subject, wait: Wait = 0, after: Told = None) -> Response:
         """What a principal has to be told: which lease it lost, why, and what it may have left half done."""
-        caller = await desk.service.caller(exchange_of(request))
+        exchange = exchange_of(request)
+        caller = await desk.service.caller(exchange)
         if not (caller.sees_graph or caller.may_speak_for(subject)):
             detail = f"enforcement point `{caller.name}` may not speak for `{subject}`"
             raise ProblemError(Problem(code="identity_mismatch", detail=detail))
         found = _news(desk, subject, after)
         if wait and not found:
-            with desk.poll():
-                found = await _wait_for_news(desk, subject, after, wait)
+            async with desk.polls.open(exchange) as poll:
+                found = await _wait_for_news(desk, subject, after, wait, poll)
         return json({"notices": [_notice(each, caller) for each in found]})
 
 
@@ -130,15 +127,15 @@ def _news(desk: Desk, subject: str, after: str | None) -> list[Any]:
     return found[places[0] + 1 :] if places else found
 
 
-async def _wait_for_news(desk: Desk, subject: str, after: str | None, seconds: int) -> list[Any]:
+async def _wait_for_news(desk: Desk, subject: str, after: str | None, seconds: int, poll: Poll) -> list[Any]:
     """Look again whenever the view moves, until there is news or the time is over."""
     point = desk.coordinator.point
     deadline = point.clock.monotonic() + seconds
-    while not (found := _news(desk, subject, after)):
+    while not ((found := _news(desk, subject, after)) or poll.is_over):
         left = deadline - point.clock.monotonic()
         if left <= 0:
             break
-        await point.replica.reached(point.view.revision + 1, timedelta(seconds=left))
+        await poll.news(point.replica.reached(point.view.revision + 1, timedelta(seconds=left)))
     return found
 
 
