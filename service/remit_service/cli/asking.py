@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -12,9 +12,11 @@ from rich.console import Console
 
 from remit_service.cli.context import call_of, run
 from remit_service.cli.exits import DONE, REFUSED, Failure
-from remit_service.cli.output import table
+from remit_service.cli.output import Output, table
 from remit_service.cli.target import target_of
 from remit_service.decision.request import TEXTS
+from remit_service.drawing.chains import figure_of
+from remit_service.drawing.formats import Format, drawn
 
 Subject = Annotated[str, typer.Argument(help="Who asks: <kind>:<name>, such as instance:seo-agent-7.")]
 ActionName = Annotated[str, typer.Argument(help="The action, such as UPDATE_CANONICAL.")]
@@ -23,6 +25,8 @@ ContextOption = Annotated[
     list[str] | None, typer.Option("--context", "-c", help="An attribute, name=value; the value is JSON, or else text.")
 ]
 As = Annotated[str | None, typer.Option("--as", help="Ask as this enforcement point (on the store itself).")]
+FormatOption = Annotated[Format | None, typer.Option("--format", help="A document or a drawing instead of text.")]
+Printer = Callable[[Console, Mapping[str, Any]], None]
 Request = Annotated[Path | None, typer.Option("--request", help="Read the AuthZEN evaluation from this file.")]
 
 
@@ -43,11 +47,12 @@ def decide(
     run(call, work)
 
 
-def explain(
+def explain(  # noqa: PLR0913, PLR0917 - each is an option
     context: typer.Context, subject: Subject, action: ActionName, resource: ResourceKey,
     attributes: ContextOption = None, as_: As = None,
     at_revision: Annotated[int | None, typer.Option(help="Explain as the graph was at this revision.")] = None,
     as_of: Annotated[str | None, typer.Option(help="Explain as of this instant, RFC 3339.")] = None,
+    form: FormatOption = None,
 ) -> None:  # fmt: skip
     """Decide and explain: the proof, what came near, what would change the verdict."""
     call = call_of(context)
@@ -57,7 +62,7 @@ def explain(
         body |= {name: value for name, value in (("at_revision", at_revision), ("as_of", as_of)) if value is not None}
         async with target_of(call.settings(), enforcement_point=as_) as target:
             answer = await target.explain(body)
-        call.output.show(answer, lambda console: print_explanation(console, answer))
+        show_answer(call.output, body, answer, form, print_explanation)
         return DONE
 
     run(call, work)
@@ -65,7 +70,7 @@ def explain(
 
 def why_not(
     context: typer.Context, subject: Subject, action: ActionName, resource: ResourceKey,
-    attributes: ContextOption = None, as_: As = None,
+    attributes: ContextOption = None, as_: As = None, form: FormatOption = None,
 ) -> None:  # fmt: skip
     """Say what stands in the way, and what would change it: exit 0 where nothing does."""
     call = call_of(context)
@@ -74,10 +79,28 @@ def why_not(
         body = question(subject, action, resource, attributes)
         async with target_of(call.settings(), enforcement_point=as_) as target:
             answer = await target.explain(body)
-        call.output.show(answer, lambda console: print_why_not(console, answer))
+        show_answer(call.output, body, answer, form, print_why_not)
         return DONE if answer["decision"] else REFUSED
 
     run(call, work)
+
+
+def show_answer(
+    output: Output, body: Mapping[str, Any], answer: Mapping[str, Any], form: Format | None, text: Printer
+) -> None:
+    """Print an answer as text, as a document, or drawn.
+
+    Raises:
+        Failure: a drawing is asked for together with `--json`.
+    """
+    if form is None:
+        output.show(answer, lambda console: text(console, answer))
+    elif form is Format.JSON:
+        Output(as_json=True).show(answer)
+    elif output.as_json:
+        raise Failure(f"--json and --format {form} are two forms", advice="leave one of them out")
+    else:
+        output.raw(drawn(figure_of(body, answer), form))
 
 
 def question(subject: str, action: str, resource: str, attributes: list[str] | None) -> dict[str, Any]:

@@ -16,7 +16,17 @@ from remit_graph.world.diff import diff_worlds, summary
 from remit_graph.world.dump import dump_world
 from remit_graph.world.of_view import world_of
 from remit_service.bootstrap import load_bundle, running_point
-from remit_service.cli.asking import ActionName, As, ContextOption, ResourceKey, Subject, print_explanation, question
+from remit_service.cli.asking import (
+    ActionName,
+    As,
+    ContextOption,
+    FormatOption,
+    ResourceKey,
+    Subject,
+    print_explanation,
+    question,
+    show_answer,
+)
 from remit_service.cli.context import call_of, run
 from remit_service.cli.exits import DONE, REFUSED, Failure
 from remit_service.cli.output import table
@@ -121,7 +131,7 @@ def diff(context: typer.Context, before: WorldFile, after: WorldFile) -> None:
 @app.command()
 def path(
     context: typer.Context, subject: Subject, action: ActionName, resource: ResourceKey,
-    attributes: ContextOption = None, as_: As = None,
+    attributes: ContextOption = None, as_: As = None, form: FormatOption = None,
 ) -> None:  # fmt: skip
     """Show the chains by which a subject may act: exit 1 where there is none."""
     call = call_of(context)
@@ -130,7 +140,7 @@ def path(
         body = question(subject, action, resource, attributes)
         async with target_of(call.settings(), enforcement_point=as_) as target:
             answer = await target.explain(body)
-        call.output.show(answer, lambda console: print_explanation(console, answer))
+        show_answer(call.output, body, answer, form, print_explanation)
         explanation = answer.get("context", {}).get("explanation") or {}
         return DONE if explanation.get("chains") else REFUSED
 

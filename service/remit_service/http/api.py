@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING, Annotated, Final
 from fastapi import APIRouter, Path, Query, Request, Response
 
 from remit_service.bundle.serve import LONG_POLL_MEDIA_TYPE
+from remit_service.drawing.formats import Format
 from remit_service.http import bundles, console, discovery, overview, problem_pages, search
 from remit_service.http.coordination.api import coordination_router
 from remit_service.http.decisions import find_record, recent_records
 from remit_service.http.documented import answers, body
+from remit_service.http.drawn import FormatQuery, or_drawn
 from remit_service.http.explain import explain
 from remit_service.http.governance.api import governance_router
 from remit_service.http.passes.api import passes_router
@@ -84,12 +86,12 @@ def _add_evidence(router: APIRouter, service: Service) -> None:
     @router.post(
         "/v1/explain",
         tags=["evidence"],
-        responses=answers("Explanation", problems=(400, 409, 413, *CALLED)),
+        responses=or_drawn(answers("Explanation", problems=(400, 409, 413, *CALLED))),
         openapi_extra=body("ExplainRequest"),
     )
-    async def explain_route(request: Request) -> Response:
+    async def explain_route(request: Request, format: FormatQuery = Format.JSON) -> Response:  # noqa: A002 - its name on the wire
         """A verdict with its proof, now or as it was; for reading, never for enforcement."""
-        return json(await explain(service, exchange_of(request)))
+        return await explain(service, exchange_of(request), format)
 
     @router.get("/v1/decisions", tags=["evidence"], responses=answers("DecisionRecords", problems=(400, *CALLED)))
     async def decisions(request: Request, limit: Limit = 50) -> Response:

@@ -12,6 +12,8 @@ from remit_graph.world.dump import dump_world
 from remit_graph.world.of_view import world_of
 from remit_graph.world.source import WorldRefused
 from remit_service.decision.request import RequestError
+from remit_service.drawing.chains import paths_figure
+from remit_service.drawing.formats import Format
 from remit_service.governance import reading
 from remit_service.governance.apply_world import Applied, apply_world, read_world, try_world
 from remit_service.governance.governor import Outcome
@@ -20,6 +22,7 @@ from remit_service.governance.review import EXPIRING_DAYS
 from remit_service.governance.spec import COMMON, flag, optional, refuse_unknown, text
 from remit_service.governance.surviving import why_still
 from remit_service.http.documented import answers, body
+from remit_service.http.drawn import FormatQuery, drawing, or_drawn
 from remit_service.http.governance.described import COMMAND, GRAPH, READ, AtRevision, Key, Name, keyed
 from remit_service.http.idempotency import REPLAYED
 from remit_service.http.problems import Problem, ProblemError
@@ -81,12 +84,13 @@ def _add_nodes(router: APIRouter, desk: Desk) -> None:
 
 
 def _add_paths(router: APIRouter, desk: Desk) -> None:
-    @router.get("/v1/graph/paths", tags=GRAPH, responses=answers("Paths", problems=READ))
+    @router.get("/v1/graph/paths", tags=GRAPH, responses=or_drawn(answers("Paths", problems=READ)))
     async def paths(
         request: Request,
         subject: Annotated[str, Query(min_length=1, max_length=1024, description="`<kind>:<name>`.")],
         action: Asked,
         resource: Annotated[str, Query(min_length=1, max_length=4096, description="A canonical key.")],
+        format: FormatQuery = Format.JSON,  # noqa: A002 - its name on the wire
     ) -> Response:
         """The chains by which a subject may act on a resource, and those that come near."""
         caller = await desk.reader(request)
@@ -104,15 +108,10 @@ def _add_paths(router: APIRouter, desk: Desk) -> None:
             question, caller, labels={"request_id": exchange_of(request).request_id_text}
         )
         explanation = decision.explanation or {}
-        return _read(
-            desk,
-            {
-                "outcome": decision.outcome,
-                "reasons": list(decision.codes),
-                "chains": explanation.get("chains", []),
-                "near_misses": explanation.get("near_misses", []),
-            },
-        )
+        found = {name: explanation.get(name, []) for name in ("chains", "near_misses")}
+        if format is not Format.JSON:
+            return drawing(paths_figure(f"{subject} {action} {resource}", decision.outcome, found), format)
+        return _read(desk, {"outcome": decision.outcome, "reasons": list(decision.codes), **found})
 
 
 def _add_reports(router: APIRouter, desk: Desk) -> None:
