@@ -7,11 +7,13 @@ import tempfile
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from remit_graph.errors import LedgerUnavailable
 from remit_graph.model.instant import SECOND
+from remit_service.activating import Following, put_policy_in_force
 from remit_service.bundle.load import load_bundle as load_policy
 from remit_service.clock import Clock, SystemClock
 from remit_service.coordination.bounds import LeasePolicy
@@ -19,19 +21,18 @@ from remit_service.coordinator.coordinator import Coordinator
 from remit_service.engines.opa import OpaEngine
 from remit_service.engines.standby import StandbyEngine
 from remit_service.keeping.keeper import Keeper
-from remit_service.opening import bring_in, put_policy_in_force, read_world, shipped_world
+from remit_service.opening import bring_in, read_world, shipped_world
 from remit_service.point import Bounds, DecisionPoint, Recorder
-from remit_service.policy import Policy, policy_of
+from remit_service.policy import policy_of
 from remit_service.stores import make_store, open_or_make_store, open_store, remove_store, store_exists
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Callable
 
     from remit_graph.ports import Ledger
     from remit_graph.world.value import World
     from remit_service.bundle.model import Bundle
-    from remit_service.engines.embedded import EmbeddedEngine
-    from remit_service.engines.ports import PolicyEngine
+    from remit_service.policy import Policy
     from remit_service.settings import Settings
 
 DEMO_WORLD = "seo"
@@ -60,8 +61,8 @@ async def running_point(
     clock = clock or SystemClock()
     async with AsyncExitStack() as stack:
         bundle = load_bundle(settings)
-        embedded_policy = policy_of(bundle, leases=_leases(settings))
-        policy = _with_engine(settings, embedded_policy)
+        make = _maker(settings, bundle)
+        policy = make(bundle)
         stack.push_async_callback(policy.engine.aclose)
         settings = _demo(settings, stack)
         world = None if settings.world is None else read_world(settings.world, policy.scales)
@@ -70,7 +71,8 @@ async def running_point(
         stack.push_async_callback(point.aclose)
         await point.start()
         if activate:
-            await put_policy_in_force(point)
+            await put_policy_in_force(point, offered_by=settings.replica)
+            await point.replica.accompany(Following(point, make))
             keeper = Keeper(point.replica, point.submit)
             keeper.start()
             stack.push_async_callback(keeper.aclose)
@@ -106,19 +108,26 @@ def _demo(settings: Settings, stack: AsyncExitStack) -> Settings:
     return replace(settings, store=f"sqlite:///{Path(folder) / 'remit.db'}", world=world)
 
 
-def _with_engine(settings: Settings, policy: Policy) -> Policy:
-    """Let OPA answer decisions where the settings name a server; the engine in process stands by."""
+def _maker(settings: Settings, bundle: Bundle) -> Callable[[Bundle], Policy]:
+    """Return what compiles a bundle; where the settings name an OPA server, all of them are asked of this one.
+
+    `bundle` is the first of them. The engine in process stands by for the server.
+    """
+    leases = _leases(settings)
     if settings.engine == "embedded":
-        return policy
+        return partial(policy_of, leases=leases)
     opa = OpaEngine(
         settings.engine,
-        policy_revision=policy.revision,
+        policy_revision=bundle.revision,
         timeout_seconds=settings.engine_timeout_seconds,
         token=settings.engine_token.reveal() if settings.engine_token is not None else None,
     )
-    standby: EmbeddedEngine = policy.embedded
-    engine: PolicyEngine = StandbyEngine(opa, standby)
-    return replace(policy, engine=engine)
+
+    def make(bundle: Bundle) -> Policy:
+        policy = policy_of(bundle, leases=leases)
+        return replace(policy, engine=StandbyEngine(opa.expecting(bundle.revision), policy.embedded))
+
+    return make
 
 
 async def _ledger(settings: Settings, world: World | None, clock: Clock, stack: AsyncExitStack) -> Ledger:

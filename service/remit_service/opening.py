@@ -62,20 +62,6 @@ def read_world(path: Path, scales: Scales) -> World:
     return load_world_file(path, scales=scales)
 
 
-async def put_policy_in_force(point: DecisionPoint) -> None:
-    """Make the point's bundle the active one, if it is not; an equal digest changes nothing (F002)."""
-    revision = point.policy_revision
-
-    def decide(view: View, _at: Instant) -> Accepted:
-        if view.policy_revision == revision:
-            return Accepted(changes=(), result={"policy_epoch": view.policy_epoch})
-        epoch = view.policy_epoch + 1
-        change = Change("policy.activate", {"policy_epoch": epoch, "policy_revision": revision})
-        return Accepted(changes=(change,), result={"policy_epoch": epoch})
-
-    await point.submit(Submission(action="ACTIVATE_POLICY", actor=SYSTEM, decide=decide, reason="start"))
-
-
 async def bring_in(point: DecisionPoint, world: World, tell: Callable[[int], None] | None = None) -> bool:
     """Append a world to a store that holds none; returns False where there is one already.
 

@@ -34,6 +34,7 @@ from remit_service.writer.writer import Writer
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from remit_graph.errors import LedgerError
     from remit_graph.model.instant import Instant
     from remit_graph.ports import Ledger
     from remit_graph.view.state import View
@@ -98,6 +99,7 @@ class DecisionPoint:
         self.replica = Replica(ledger, clock, max_staleness=self.bounds.max_staleness)
         self.writer = Writer(ledger, self.replica, clock)
         self.engine_watch = EngineWatch(lambda: self.policy.engine)
+        self.policy_fault: LedgerError | None = None
         self._bundle_changed = asyncio.Event()
 
     async def start(self) -> None:
@@ -214,6 +216,8 @@ class DecisionPoint:
         Raises:
             RequestError: the context asks for a consistency that does not exist.
         """
+        if self.policy_fault is not None:
+            return self._mismatch()
         missing = await shortfall(
             self.replica,
             parse_consistency(evaluation.context.get("consistency")),
@@ -221,7 +225,10 @@ class DecisionPoint:
             max_staleness=self.bounds.max_staleness,
             wait=self.bounds.revision_wait,
         )
-        return None if missing is None else self._deny(missing.code, missing.facts)
+        if missing is not None:
+            return self._deny(missing.code, missing.facts)
+        # What was waited for may have brought another policy.
+        return self._mismatch()
 
     def _is_strict(self, evaluation: Evaluation, *, any_action: bool) -> bool:
         action = self.view.actions.get(evaluation.action)
@@ -230,12 +237,20 @@ class DecisionPoint:
             return bool(strict)
         return action is not None and (action.class_ in strict or action.name in strict)
 
+    def _mismatch(self) -> Decision | None:
+        if self.policy_fault is None:
+            return None
+        return self._deny("policy_mismatch", {"found": self.policy_revision, "expected": self.view.policy_revision})
+
     async def submit(self, submission: Submission) -> Done:
         """Decide and append a command.
 
         Raises:
+            PolicyNotTaken: the policy in force cannot be evaluated here, and commands are decided by it too.
             LedgerError: nothing was appended, or (`OutcomeUnknown`) send it again with the same Idempotency-Key.
         """
+        if self.policy_fault is not None:
+            raise self.policy_fault
         return await self.writer.submit(submission)
 
     def revision_token(self, revision: int | None = None) -> str:
@@ -265,6 +280,7 @@ class DecisionPoint:
     def activate(self, policy: Policy) -> None:
         """Put another policy in force, at once and as a whole."""
         self.policy = policy
+        self.policy_fault = None
         self._bundle_changed.set()
         self._bundle_changed = asyncio.Event()
 
@@ -275,5 +291,6 @@ class DecisionPoint:
             max_staleness=self.bounds.max_staleness,
             max_clock_skew=self.bounds.max_clock_skew,
             engine_failure=self.engine_watch.failure,
+            policy_fault=self.policy_fault,
             policy_revision=self.policy_revision,
         )

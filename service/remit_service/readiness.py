@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from datetime import timedelta
 
+    from remit_graph.errors import LedgerError
     from remit_service.engines.errors import EngineError
     from remit_service.replica.replica import Replica
 
@@ -40,10 +41,13 @@ def readiness_of(
     max_staleness: timedelta,
     max_clock_skew: timedelta,
     engine_failure: EngineError | None,
+    policy_fault: LedgerError | None,
     policy_revision: str,
 ) -> Readiness:
-    """Judge the parts that every answer rests on: the view, the clock, the engine."""
+    """Judge the parts that every answer rests on: the view, the clock, the policy, the engine."""
     problems = [*_of_the_view(replica, max_staleness), *_of_the_clock(replica, max_clock_skew)]
+    if policy_fault is not None:
+        problems.append(f"{policy_fault.message}; {policy_fault.advice}")
     if engine_failure is not None:
         problems.append(f"the policy engine cannot decide: {engine_failure.message}; {engine_failure.advice}")
     view, age = replica.view, replica.staleness_seconds()

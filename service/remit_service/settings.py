@@ -68,7 +68,8 @@ class Settings:
     shutdown_grace_seconds: Seconds = 10.0
     """How long open requests may finish after a stop was asked for."""
     replica: Annotated[str, Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$")] = "remit"
-    """Name of this process in logs and decision log streams."""
+    """Name of this process in logs, in decision log streams, and as one that offers its policy. Each process on a store
+    has a name of its own, and the same one after a restart."""
 
     keys_file: Path | None = None
     """File of hashed API keys, `{"keys": [record, ...]}`; they count beside those of the ledger."""

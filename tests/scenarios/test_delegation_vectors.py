@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from remit_graph.model.change import Change, Command
+from remit_service.activating import put_policy_in_force
 from remit_service.clock import ManualClock
-from remit_service.opening import put_policy_in_force
 from remit_service.point import DecisionPoint
 from tests.support.delegation_worlds import DelegationCase, delegation_cases
 from tests.support.scenario.ledgers import sqlite_in

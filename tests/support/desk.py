@@ -18,6 +18,7 @@ from remit_graph.model.instant import SECOND, Instant, parse_instant
 from remit_graph.sqlite.ledger import SqliteLedger
 from remit_graph.sqlite.options import SqliteOptions
 from remit_graph.world.load import load_world
+from remit_service.activating import put_policy_in_force
 from remit_service.bundle.build import build_bundle
 from remit_service.bundle.folder import read_folder, shipped_policy
 from remit_service.clock import ManualClock
@@ -28,7 +29,7 @@ from remit_service.coordinator.signals import Signals
 from remit_service.decision.caller import Caller
 from remit_service.decision.request import Entity, Evaluation
 from remit_service.governance.consequences import consequences_of
-from remit_service.opening import bring_in, put_policy_in_force
+from remit_service.opening import bring_in
 from remit_service.point import DecisionPoint, RecordingFailed
 from remit_service.policy import policy_of
 from remit_service.writer.command import Accepted, Submission

@@ -249,3 +249,17 @@ async def test_a_command_sent_to_two_processes_at_once_is_one_command(tmp_path: 
             assert len({each.revision for each in done}) == 1
         await replica.catch_up()
         assert replica.view.revision == 20
+
+
+async def test_what_another_process_stored_is_in_the_view_of_whoever_is_told(tmp_path: Path) -> None:
+    """A repeat answered from the store comes with its revision, also where the tail has not brought it yet."""
+    path = tmp_path / "l.db"
+    async with a_writer(path) as (one, _), a_writer(path) as (two, behind):
+        # Its tail hears nothing.
+        await behind.aclose()
+        done = await one.submit(put("role:a", request_id="r", fingerprint="f"))
+
+        repeated = await two.submit(put("role:a", request_id="r", fingerprint="f"))
+
+        assert (repeated.replayed, repeated.revision) == (True, done.revision)
+        assert "role:a" in behind.view.principals

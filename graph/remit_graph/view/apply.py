@@ -33,6 +33,9 @@ RECORD_NOUNS: Final = frozenset(
 )  # fmt: skip
 """Nouns whose changes are `<noun>.put` with an `id`, and `<noun>.end`."""
 
+OFFERS_KEPT: Final = 256
+"""Replicas whose last offer of a policy is remembered; more than ever share a store."""
+
 
 def apply(view: View, entry: Entry, journal: Journal | None = None) -> None:
     """Bring `view` to `entry`, which must be the next revision.
@@ -153,8 +156,14 @@ def _set_epoch(view: View, body: Body, journal: Journal, _revision: int, _at: In
 
 
 def _activate_policy(view: View, body: Body, journal: Journal, _revision: int, _at: Instant) -> None:
+    if "archive" in body or body["policy_revision"] != view.policy_revision:
+        journal.put(view.scalars, "policy_archive", body.get("archive"))
     journal.put(view.scalars, "policy_epoch", body["policy_epoch"])
     journal.put(view.scalars, "policy_revision", body["policy_revision"])
+    if "offered_by" in body:
+        others = [each for each in view.scalars["policy_offers"] if each[0] != body["offered_by"]]
+        offers = [*others, [body["offered_by"], body["policy_revision"]]]
+        journal.put(view.scalars, "policy_offers", offers[-OFFERS_KEPT:])
 
 
 def _begin_edge(view: View, body: Body, journal: Journal, revision: int, _at: Instant) -> None:

@@ -65,6 +65,8 @@ class View:
             "hash": GENESIS,
             "policy_epoch": 0,
             "policy_revision": None,
+            "policy_archive": None,
+            "policy_offers": [],
             "authority_epoch": 0,
             "floor_read": 0,
             "floor_write": 0,
@@ -129,6 +131,16 @@ class View:
     def policy_revision(self) -> str | None:
         """Digest of the active bundle, or None before one was activated."""
         return self.scalars["policy_revision"]  # type: ignore[no-any-return]
+
+    @property
+    def policy_archive(self) -> str | None:
+        """The active bundle itself, a tar.gz in base64; None where the change that activated it brought none."""
+        return self.scalars["policy_archive"]  # type: ignore[no-any-return]
+
+    @property
+    def policy_offers(self) -> dict[str, str]:
+        """By the name of a replica, the bundle it was last started with; the newest 256 names."""
+        return dict(self.scalars["policy_offers"])
 
     @property
     def authority_epoch(self) -> int:

@@ -71,7 +71,7 @@ app.add_typer(capability.app, name="capability", help="Capabilities: mint, show,
 app.add_typer(approval.app, name="approval", help="Approvals: give, ask, vote, withdraw, list, show.")
 app.add_typer(search.app, name="search", help="Who may, on what, and what: subject, resource, action.")
 app.add_typer(graph.app, name="graph", help="The authority graph: plan, apply, export, show, path, diff, check.")
-app.add_typer(policy.app, name="policy", help="The policy bundle: check, test, build.")
+app.add_typer(policy.app, name="policy", help="The policy bundle: check, test, build, activate.")
 app.add_typer(store.app, name="store", help="The ledger: init, check, migrate.")
 app.command("queue")(queue.queue)
 app.command("receipt")(operation.receipt)

@@ -1,13 +1,16 @@
-"""`remit policy`: check, test and build the bundle; nothing here needs OPA, and with it more is checked."""
+"""`remit policy`: check, test, build and activate the bundle; nothing needs OPA, and with it more is checked."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
 import typer
 from rich.console import Console
 
+from remit_service.activating import bundle_of_history, put_policy_in_force
+from remit_service.bootstrap import running_point
 from remit_service.bundle.archive import pack
 from remit_service.bundle.build import build_bundle
 from remit_service.bundle.check import CheckReport, check_policy
@@ -15,9 +18,11 @@ from remit_service.bundle.folder import read_folder, shipped_policy
 from remit_service.bundle.opa_cli import OpaProgram
 from remit_service.bundle.suite import find_tests, run_suite
 from remit_service.cli.context import call_of, run
-from remit_service.cli.exits import DONE, FAULT, REFUSED
+from remit_service.cli.exits import DONE, FAULT, REFUSED, Failure
 from remit_service.cli.output import table
+from remit_service.cli.target import Unrecorded
 from remit_service.engines.policy_tests import PolicyTestOutcome
+from remit_service.policy import policy_of
 
 app = typer.Typer(no_args_is_help=True)
 
@@ -109,6 +114,42 @@ def build(
         output.write_bytes(pack(bundle))
         document = {"policy_revision": bundle.revision, "file": str(output), "time_dependent": bundle.is_time_dependent}
         call.output.show(document, f"wrote {output}, policy {bundle.revision}")
+        return DONE
+
+    run(call, work)
+
+
+@app.command()
+def activate(
+    context: typer.Context,
+    folder: Folder = None,
+    revision: Annotated[
+        str | None, typer.Option(help="Instead of a folder: a policy that was in force before, sha256:…")
+    ] = None,
+    reason: Annotated[str, typer.Option(help="Why; it stays in the chain.")] = "",
+) -> None:
+    """Put a policy in force for every decision point on the store; works on the store itself."""
+    call = call_of(context)
+
+    async def work() -> int:
+        settings = call.settings()
+        if settings.url is not None:
+            raise Failure("this works on the store itself", advice="leave --url out, and name the store with --store")
+        if folder is not None and revision is not None:
+            raise Failure("a folder and --revision name two policies", advice="leave one of them out")
+        settings = replace(settings, policy_dir=folder or settings.policy_dir)
+        async with running_point(settings, Unrecorded(), activate=False) as point:
+            if revision is not None:
+                bundle = await bundle_of_history(point.ledger, revision)
+                if bundle is None:
+                    raise Failure(
+                        f"the policy `{revision}` was never in force in this store",
+                        advice="activate it from its folder: `remit policy activate FOLDER`",
+                    )
+                point.policy = policy_of(bundle)
+            epoch = await put_policy_in_force(point, reason=reason or "remit policy activate")
+            document = {"policy_revision": point.policy_revision, "policy_epoch": epoch}
+        call.output.show(document, f"policy {document['policy_revision']} is in force, epoch {epoch}")
         return DONE
 
     run(call, work)

@@ -13,7 +13,7 @@ import asyncio
 import contextlib
 from dataclasses import replace
 from datetime import timedelta
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, Final, Protocol, TypeVar
 
 import structlog
 
@@ -48,6 +48,19 @@ T = TypeVar("T")
 _log = structlog.get_logger(__name__)
 
 
+class Companion(Protocol):
+    """What goes along with the view: made ready before the view has a revision, in force in the same breath."""
+
+    async def prepare(self, entries: Sequence[Entry]) -> None:
+        """Make ready for entries that the view is about to get; raises for nothing that they say."""
+
+    async def prepare_for(self, view: View) -> None:
+        """Make ready for a view that was loaded anew."""
+
+    def settle(self, view: View) -> None:
+        """Be what `view` says, which it has just become; nothing may be awaited."""
+
+
 class Replica:
     """Keeps one view in step with one ledger.
 
@@ -77,10 +90,20 @@ class Replica:
         self._moved = asyncio.Event()
         self._tail: asyncio.Task[None] | None = None
         self._listeners: list[Listener] = []
+        self._companion: Companion | None = None
 
     def subscribe(self, listener: Listener) -> None:
         """Call `listener` with every entry right after the view has it."""
         self._listeners.append(listener)
+
+    async def accompany(self, companion: Companion) -> None:
+        """Let `companion` go along with the view from here on."""
+        revision = -1
+        while revision != self.view.revision:
+            revision = self.view.revision
+            await companion.prepare_for(self.view)
+        self._companion = companion
+        companion.settle(self.view)
 
     @property
     def is_loaded(self) -> bool:
@@ -132,6 +155,8 @@ class Replica:
         try:
             head = await self._read_head()
             loaded = await load_view(self.ledger, head)
+            if self._companion is not None:
+                await self._companion.prepare_for(loaded.view)
         except LedgerError:
             self.load_failures += 1
             raise
@@ -140,6 +165,8 @@ class Replica:
         self.rows_replayed = loaded.rows
         self.past.forget()
         self._fresh.begin(started)
+        if self._companion is not None:
+            self._companion.settle(view)
         self._wake()
 
     async def _follow(self) -> None:
@@ -160,7 +187,7 @@ class Replica:
         if self._fresh.wants_head:
             await self._within_silence(self._checked_head())
         entries = await self._within_silence(self.ledger.watch(self.view.revision, self._look_within))
-        self.receive(entries)
+        await self._take_along(entries)
         if not entries:
             self._fresh.idle()
 
@@ -172,6 +199,12 @@ class Replica:
         except TimeoutError as error:
             raise LedgerUnavailable("the ledger does not answer", advice="it is tried again by itself") from error
 
+    async def _take_along(self, entries: Sequence[Entry]) -> None:
+        """Apply what others appended, once whatever goes along with the view is ready for it."""
+        if self._companion is not None and entries:
+            await self._companion.prepare(entries)
+        self.receive(entries)
+
     def receive(self, entries: Sequence[Entry]) -> None:
         """Apply entries that follow the view; those it has already are passed over.
 
@@ -180,10 +213,14 @@ class Replica:
             LedgerError: one cannot be applied.
         """
         moved = False
-        for entry in entries:
-            if entry.revision > self.view.revision:
-                self._take(entry)
-                moved = True
+        try:
+            for entry in entries:
+                if entry.revision > self.view.revision:
+                    self._take(entry)
+                    moved = True
+        finally:
+            if moved and self._companion is not None:
+                self._companion.settle(self.view)
         if moved:
             self._fresh.reached(self.view.revision)
             self._wake()
@@ -224,7 +261,7 @@ class Replica:
         started = self._clock.monotonic()
         head = await self._checked_head()
         while self.view.revision < head.revision:
-            self.receive(await read_some(self.ledger, self.view.revision))
+            await self._take_along(await read_some(self.ledger, self.view.revision))
         self._fresh.confirm(started)
         self.head = replace(head, revision=self.view.revision, hash=self.view.hash, at=self.view.at)
         return self.head

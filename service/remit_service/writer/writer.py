@@ -139,6 +139,9 @@ class Writer:
             return None
         if found.fingerprint != submission.fingerprint:
             return Done(verdict=_REUSED, revision=self._replica.view.revision)
+        if found.revision > self._replica.view.revision:
+            # Another process appended it, and the next command of whoever hears of it here may build on it.
+            await self._replica.catch_up()
         result = msgspec.json.decode(found.result)
         return Done(verdict=Accepted(changes=(), result=result), revision=found.revision, replayed=True)
 

@@ -14,6 +14,7 @@ from remit_graph.model.instant import parse_instant
 from remit_graph.world.check import check_world
 from remit_graph.world.load import load_world
 from remit_graph.world.of_view import world_of
+from remit_service.activating import put_policy_in_force
 from remit_service.bundle.build import build_bundle
 from remit_service.bundle.folder import read_folder, shipped_policy
 from remit_service.clock import ManualClock
@@ -21,7 +22,7 @@ from remit_service.coordinator.coordinator import Coordinator
 from remit_service.coordinator.leases import Leases
 from remit_service.decision.caller import Caller
 from remit_service.decision.request import parse_evaluation
-from remit_service.opening import bring_in, put_policy_in_force
+from remit_service.opening import bring_in
 from remit_service.point import Bounds, DecisionPoint, RecordingFailed
 from remit_service.policy import Policy, policy_of
 from tests.support.scenario.body import body_of, changes_of

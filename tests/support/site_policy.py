@@ -1,0 +1,27 @@
+"""Copies of the shipped policy with one rule of the site: bundles of another digest, whose verdicts tell them apart."""
+
+from __future__ import annotations
+
+import shutil
+from typing import TYPE_CHECKING
+
+from remit_service.bundle.folder import shipped_policy
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+_RULE = """package custom
+
+requires[rule] := {"/request/action/name": "string"} if rule := "%(name)s"
+
+deny contains {"rule": "%(name)s", "code": "%(name)s", "message": "the rule %(name)s refuses it"} if {
+	input.request.action.name == "%(action)s"
+}
+"""
+
+
+def policy_that_refuses(action: str, folder: Path, *, name: str = "freeze") -> Path:
+    """Write the shipped policy into `folder`, with a rule `name` that refuses `action`, and return the folder."""
+    shutil.copytree(shipped_policy(), folder, ignore=shutil.ignore_patterns("*_test.rego"))
+    (folder / "custom" / f"{name}.rego").write_text(_RULE % {"name": name, "action": action})
+    return folder
