@@ -132,6 +132,13 @@ class Ledger(Protocol):
         """Return what a request id was answered with (`null` without a result), or None if never appended."""
         ...
 
+    async def receipt(self, receipt_id: str) -> Entry | None:
+        """Return the newest revision that wrote a receipt of this id, verified as `read` does; None if there is none.
+
+        Receipts are asked for long after they left the view, which keeps the latest of them alone.
+        """
+        ...
+
     async def checkpoint(self) -> Checkpoint | None:
         """Return the newest checkpoint, or None."""
         ...

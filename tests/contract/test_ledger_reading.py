@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from remit_graph.errors import SchemaTooNew
-from remit_graph.model.change import SCHEMA
+from remit_graph.model.change import SCHEMA, Change
 from remit_graph.model.change import rows_of as spell
 from tests.contract.ledger_commands import (
     a_command,
@@ -72,6 +72,25 @@ async def test_another_ledger_reads_what_was_acknowledged(store: Store) -> None:
     for revision in range(1, 6):
         entry = await append(writer)
         assert await reader.read(revision - 1, 10) == [entry]
+
+
+@pytest.mark.feature("S98")
+async def test_a_receipt_is_found_by_its_id(store: Store) -> None:
+    """The newest revision that wrote it, however many came after; nothing for an id that no receipt has."""
+    ledger = await store.open()
+    written = [
+        await append(ledger, Change("receipt.put", {"id": name, "receipt_id": name, "status": status}))
+        for name, status in (("coord_1", "EXPIRED"), ("coord_2", "COMPLETED"), ("coord_1", "OUTCOME_UNKNOWN"))
+    ]
+    await append(ledger, Change("operation.put", {"id": "coord_3"}))
+    again = await store.open()
+
+    assert [await again.receipt(name) for name in ("coord_1", "coord_2", "coord_3", "'")] == [
+        written[2],
+        written[1],
+        None,
+        None,
+    ]
 
 
 async def test_what_was_acknowledged_is_there_after_a_restart(store: Store) -> None:

@@ -334,8 +334,8 @@ async def test_what_sqlite_finds_wrong_is_found(ledger: SqliteLedger, path: Path
     assert await ledger.check() == ["SQLite: CHECK constraint failed in head"]
 
 
-ADDED = (("CREATE TABLE added (id INTEGER) STRICT", "INSERT INTO added VALUES (1)", "PRAGMA user_version = 2"),)
-BROKEN = (("CREATE TABLE added (id INTEGER) STRICT", "PRAGMA user_version = 2", "CREATE TABLE head (id INTEGER)"),)
+ADDED = (("CREATE TABLE added (id INTEGER) STRICT", "INSERT INTO added VALUES (1)", "PRAGMA user_version = 3"),)
+BROKEN = (("CREATE TABLE added (id INTEGER) STRICT", "PRAGMA user_version = 3", "CREATE TABLE head (id INTEGER)"),)
 
 
 async def test_a_migration_keeps_the_log(ledger: SqliteLedger, path: Path) -> None:
@@ -343,8 +343,8 @@ async def test_a_migration_keeps_the_log(ledger: SqliteLedger, path: Path) -> No
     await append(ledger)
     before = await everything(ledger)
 
-    assert migrate(path, SOON, (*LAYOUTS, *ADDED)) == (1, 2)
-    assert migrate(path, SOON, (*LAYOUTS, *ADDED)) == (2, 2)
+    assert migrate(path, SOON, (*LAYOUTS, *ADDED)) == (2, 3)
+    assert migrate(path, SOON, (*LAYOUTS, *ADDED)) == (3, 3)
 
     assert await everything(ledger) == before
     assert _query(path, "SELECT id FROM added") == [(1,)]
@@ -361,16 +361,28 @@ async def test_a_migration_happens_whole_or_not_at_all(ledger: SqliteLedger, pat
     with pytest.raises(LedgerUnavailable):
         migrate(path, SOON, (*LAYOUTS, *BROKEN))
 
-    assert _query(path, "PRAGMA user_version") == [(1,)]
+    assert _query(path, "PRAGMA user_version") == [(2,)]
     assert _query(path, "SELECT name FROM sqlite_schema WHERE name = 'added'") == []
     assert (await append(ledger)).revision == 2
+
+
+async def test_receipts_from_before_their_table_are_found(ledger: SqliteLedger, path: Path) -> None:
+    """A store of the first layout is migrated, and says which revision wrote a receipt last; a wrong one is told."""
+    await append(ledger, Change("receipt.put", {"id": "coord_1", "status": "EXPIRED"}))
+    last = await append(ledger, Change("receipt.put", {"id": "coord_1", "status": "COMPLETED"}))
+    _execute(path, "DROP TABLE receipt", "PRAGMA user_version = 1")
+
+    assert migrate(path, SOON) == (1, 2)
+    assert await ledger.receipt("coord_1") == last
+    _execute(path, "UPDATE receipt SET revision = 1")
+    assert await ledger.check() == ["the table of receipts tells `coord_1` otherwise than the log"]
 
 
 async def test_what_is_up_to_date_is_not_migrated(ledger: SqliteLedger, path: Path) -> None:
     """Nothing to do is said as such."""
     await append(ledger)
 
-    assert migrate(path, SOON) == (1, 1)
+    assert migrate(path, SOON) == (2, 2)
 
 
 async def test_another_programs_file_is_not_migrated(path: Path) -> None:

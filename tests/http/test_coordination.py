@@ -225,3 +225,19 @@ def test_a_receipt_shows_who_sees_codes_nothing_of_others(gateway: httpx.Client,
 
     assert "authority_origin" in gateway.get(path).json()
     assert "authority_origin" not in edge.get(path).json()
+
+
+@pytest.mark.feature("S98")
+def test_a_receipt_is_found_however_old(served: Served, gateway: httpx.Client, edge: httpx.Client) -> None:
+    """What left the view is read from the ledger, and is shown to no more callers than before."""
+    editor = {"type": "human", "id": "editor-2"}
+    operation = begun(gateway, 9104, action="UPDATE_TITLE", subject=editor)
+    gateway.post(f"{OPERATIONS}/{operation['coordination_id']}/abort", json={"reason": "done"})
+    path = f"/v1/receipts/{operation['coordination_id']}"
+    at_hand = gateway.get(path).json()
+    del served.point.view.coordination.kept_records["receipt"].items[operation["coordination_id"]]
+    unknown = gateway.get("/v1/receipts/coord_of_nobody")
+
+    assert gateway.get(path).json() == at_hand
+    assert "authority_origin" not in edge.get(path).json()
+    assert (unknown.status_code, unknown.json()["code"]) == (404, "not_found")

@@ -176,7 +176,7 @@ async def test_f066_breaking_a_lease_needs_a_right_and_leaves_a_record(desk: Des
 
     ended = await desk.leases.end(lease["lease_id"], desk.caller, actor="human:op-2", reason="the host is gone")
     gone = desk.lease(lease["lease_id"])
-    receipt = desk.operations.receipt(lease["coordination_id"])
+    receipt = await desk.operations.receipt(lease["coordination_id"])
     assert receipt is not None
     assert (gone["state"], gone["cause"], gone["by"], gone["reason"]) == (
         "REVOKED",

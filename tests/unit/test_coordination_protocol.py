@@ -184,7 +184,7 @@ async def test_every_end_leaves_its_receipt(desk: Desk, how: str, status: str) -
         await desk.operations.executed(name, desk.caller, token=token, result="unknown")
         await desk.operations.abort(name, desk.caller, reason="no answer came")
 
-    receipt = desk.operations.receipt(name)
+    receipt = await desk.operations.receipt(name)
     assert receipt is not None
     assert receipt["status"] == status
     assert receipt["final_version"] is None
@@ -219,7 +219,7 @@ async def test_a_lost_lease_stops_the_operation_at_its_next_step(desk: Desk) -> 
     assert late.code == "lease_revoked"
     assert late.body["cause"] == "lease_revoked"
     assert "capability_revoked" in write.codes
-    receipt = desk.operations.receipt(name)
+    receipt = await desk.operations.receipt(name)
     assert receipt is not None
     assert (receipt["status"], receipt["reason"], receipt["execution_id"]) == (
         "REVOKED",
@@ -237,7 +237,7 @@ async def test_an_outcome_is_followed_without_a_lease(desk: Desk) -> None:
     name = begun.body["coordination_id"]
     await desk.operations.follow_up(name, desk.caller, actor="instance:a", finding={"indexed": True})
 
-    receipt = desk.operations.receipt(name)
+    receipt = await desk.operations.receipt(name)
     assert receipt is not None
     assert receipt["outcome_checks"] == [{"indexed": True, "by": "instance:a", "at": desk.instant(3 * 86_400)}]
     assert receipt["status"] == "COMPLETED"

@@ -146,6 +146,10 @@ class Neo4jLedger:
         """Return what a request id was answered with; see the port."""
         return await read.read_result(self._database, request_id)
 
+    async def receipt(self, receipt_id: str) -> Entry | None:
+        """Return the newest revision that wrote a receipt of this id; see the port."""
+        return await read.read_receipt(self._database, self._realm, receipt_id)
+
     async def checkpoint(self) -> Checkpoint | None:
         """Return the newest checkpoint that is not damaged, or None."""
         return await checkpoints.newest(self._database)

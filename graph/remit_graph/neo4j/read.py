@@ -115,6 +115,22 @@ async def stream_rows(database: Database, after: int, last: int) -> AsyncIterato
         place = page[-1]["place"] + 1
 
 
+async def read_receipt(database: Database, realm: str, receipt_id: str) -> Entry | None:
+    """Return the newest revision that wrote a receipt of this id, or None.
+
+    The graph may have been edited by hand, and then says wrongly where to look; what is returned is in the log.
+    """
+    rows = await database.read("receipt", newest=True, ref=f"receipt/{receipt_id}")
+    if not rows or not isinstance(rows[0]["revision"], int):
+        return None
+    entries = await read_entries(database, realm, rows[0]["revision"] - 1, 1)
+    return next((each for each in entries if _has_receipt(each, receipt_id)), None)
+
+
+def _has_receipt(entry: Entry, receipt_id: str) -> bool:
+    return any(each.kind == "receipt.put" and each.body.get("id") == receipt_id for each in entry.changes)
+
+
 async def read_result(database: Database, request_id: str) -> StoredResult | None:
     """Return what a request id was answered with, or None; by the member that takes the writes."""
     rows = await database.read("result", newest=True, request_id=request_id)

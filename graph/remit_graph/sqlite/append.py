@@ -50,7 +50,7 @@ def write(
         _refuse(expected, read_head(connection, options.clock()), instants)
     # (2) Read the clock, now that nobody else can append, and refuse an `at` too far ahead of it.
     require_near(instants, options.clock(), options.max_clock_skew // timedelta(microseconds=1))
-    # (3) Add the rows, the answers to request ids and the edges; the schema refuses what is there already.
+    # (3) Add the rows, the answers to request ids, the edges and receipts; the schema refuses what is there already.
     for index, revision in enumerate(revisions):
         _insert(connection, revision, index)
 
@@ -77,6 +77,9 @@ def _insert(connection: sqlite3.Connection, revision: Revision, index: int) -> N
         _insert_answer(connection, revision.answer, revision.entry.revision, index)
     for step in revision.edges:
         _apply(connection, step, revision.entry.revision, index)
+    for receipt_id in revision.receipts:
+        values = {"receipt_id": receipt_id, "revision": revision.entry.revision}
+        connection.execute(STATEMENTS["note_receipt"], values)
 
 
 def _insert_answer(connection: sqlite3.Connection, answer: Answer, revision: int, index: int) -> None:

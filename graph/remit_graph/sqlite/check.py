@@ -67,5 +67,9 @@ def check_rest(connection: sqlite3.Connection) -> list[str]:
             f"the table of edges tells `{edge_id}@{version}` otherwise than the log"
             for edge_id, version in connection.execute(STATEMENTS["edges_unlike_the_log"])
         ),
+        *(
+            f"the table of receipts tells `{receipt_id}` otherwise than the log"
+            for (receipt_id,) in connection.execute(STATEMENTS["receipts_unlike_the_log"])
+        ),
         *check_checkpoints(connection),
     ]

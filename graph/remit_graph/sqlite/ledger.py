@@ -133,6 +133,10 @@ class SqliteLedger:
         """Return what a request id was answered with; see the port."""
         return await self._readers.run(lambda connection: read.read_result(connection, request_id))
 
+    async def receipt(self, receipt_id: str) -> Entry | None:
+        """Return the newest revision that wrote a receipt of this id; see the port."""
+        return await self._readers.run(lambda connection: read.read_receipt(connection, receipt_id))
+
     async def checkpoint(self) -> Checkpoint | None:
         """Return the newest checkpoint that is not damaged, or None."""
         return await self._readers.run(checkpoints.read_newest)

@@ -65,6 +65,12 @@ def read_entries(connection: sqlite3.Connection, after: int, limit: int) -> Sequ
     return entries
 
 
+def read_receipt(connection: sqlite3.Connection, receipt_id: str) -> Entry | None:
+    """Return the newest revision that wrote a receipt of this id, or None."""
+    found = connection.execute(STATEMENTS["receipt"], {"receipt_id": receipt_id}).fetchone()
+    return read_entries(connection, found[0] - 1, 1)[0] if found is not None else None
+
+
 def _require_sequel(connection: sqlite3.Connection, head: Head, revision: int, digest: str) -> None:
     """Check that what follows what was read fits: without that, a revision that lost its last rows looks whole."""
     sequel = connection.execute(

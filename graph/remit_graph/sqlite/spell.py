@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from remit_graph.model.change import Command, Entry
     from remit_graph.ports import Head
 
+RECEIPT = "receipt.put"
+
 NO_RESULT = "null"
 """What a repeat is answered with if its command brought no result."""
 
@@ -34,11 +36,20 @@ class Answer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Revision:
-    """One command as it will be stored; `edges` is what it means for the uniqueness of edges."""
+    """One command as it will be stored.
+
+    Attributes:
+        rows: Its rows.
+        entry: What is read back of it.
+        edges: What it means for the uniqueness of edges.
+        receipts: Ids of the receipts it writes.
+        answer: What its request id is answered with.
+    """
 
     rows: Sequence[Row]
     entry: Entry
     edges: Sequence[EdgeStep]
+    receipts: Sequence[str]
     answer: Answer | None
 
 
@@ -76,4 +87,8 @@ def _revision(command: Command, revision: int, previous: str, schema: int) -> Re
         canonical(result)
         answer = Answer(request_id=command.request_id, fingerprint=command.fingerprint, result=result)
     # The entry is read back from the rows, so that the writer gets what every reader will get.
-    return Revision(rows=rows, entry=entry_of(rows), edges=edge_steps(command.changes), answer=answer)
+    ids = [each.body.get("id") for each in command.changes if each.kind == RECEIPT]
+    receipts = [each for each in ids if isinstance(each, str)]
+    return Revision(
+        rows=rows, entry=entry_of(rows), edges=edge_steps(command.changes), receipts=receipts, answer=answer
+    )

@@ -6,14 +6,16 @@ from typing import TYPE_CHECKING, Final
 
 from remit_graph.model.key import covers, segments_of
 from remit_graph.model.principal import HOLDER_KINDS
+from remit_service.coordination.values import Refusal
 from remit_service.coordination.work import Work, refuse
 from remit_service.coordination.work_set import work_set_refusal
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
+    from remit_graph.model.instant import Instant
     from remit_service.coordination.origin import Origin
-    from remit_service.coordination.values import Claim, Refusal
+    from remit_service.coordination.values import Claim
 
 LABEL: Final = 1
 """Segments of a key that is a label and names nothing in particular: `production` (S42)."""
@@ -67,13 +69,21 @@ def quota_refusal(work: Work, noun: str, principal: str, point: str, more: int) 
     """Refuse what would go beyond what one principal or one enforcement point may have (rules.md 14)."""
     tables, limits = work.view.coordination, work.tables.limits
     index = {"lease": tables.held, "waiter": tables.waiting, "operation": tables.operating, "presence": tables.editing}
-    for whose, maximum, count in (
-        (principal, getattr(limits.principal, noun), len(index[noun].get(principal, ()))),
-        (point, getattr(limits.point, noun), len(tables.asked_by.get((noun, point), ()))),
+    for whose, maximum, there in (
+        (principal, getattr(limits.principal, noun), index[noun].get(principal, ())),
+        (point, getattr(limits.point, noun), tables.asked_by.get((noun, point), ())),
     ):
-        if count + more > maximum:
-            return refuse("limit_exceeded", limit=f"{noun}s of `{whose}`", maximum=maximum, count=count)
+        if len(there) + more > maximum:
+            facts = {"limit": f"{noun}s of `{whose}`", "maximum": maximum, "count": len(there)}
+            return Refusal(code="limit_exceeded", facts=facts, retry_at=_first_end(work, noun, there))
     return None
+
+
+def _first_end(work: Work, noun: str, there: Iterable[str]) -> Instant | None:
+    """When the first of what counts is over by itself; None where nothing is there, so that waiting helps nobody."""
+    member = "wait_until" if noun == "waiter" else "expires_at"
+    records = (work.record(noun, each) for each in there)
+    return min((each[member] for each in records if each is not None), default=None)
 
 
 def _lock_order(work: Work, claims: Sequence[Claim]) -> Refusal | None:

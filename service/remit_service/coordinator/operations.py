@@ -171,6 +171,17 @@ class Operations(Proven):
         found: Mapping[str, Any] | None = view.records.get("operation", {}).get(coordination_id)
         return found or view.coordination.closed.get(coordination_id)
 
-    def receipt(self, coordination_id: str) -> Mapping[str, Any] | None:
-        """Return the coordination receipt, if it is at hand; older ones are in the ledger."""
-        return self._coordinator.view.records["receipt"].get(coordination_id)
+    async def receipt(self, receipt_id: str) -> Mapping[str, Any] | None:
+        """Return a coordination receipt by its coordination id, or an execution receipt, however old it is.
+
+        Raises:
+            LedgerError: it is not at hand, and the ledger cannot be read.
+        """
+        point = self._coordinator.point
+        at_hand: Mapping[str, Any] | None = point.view.records["receipt"].get(receipt_id)
+        if at_hand is not None:
+            return at_hand
+        entry = await point.ledger.receipt(receipt_id)
+        changes = () if entry is None else entry.changes
+        found = [each.body for each in changes if each.kind == "receipt.put" and each.body["id"] == receipt_id]
+        return found[-1] if found else None

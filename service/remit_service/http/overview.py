@@ -3,10 +3,23 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any, Final
+
+from remit_graph.model.instant import SECOND
+from remit_graph.view.coordination.tables import RECORDS_KEPT
 
 if TYPE_CHECKING:
+    from remit_service.coordination.tables import Tables
     from remit_service.http.service import Service
+
+RETENTION: Final = {
+    "receipts_seconds": None,
+    "idempotency_keys_seconds": None,
+    "records_at_hand": RECORDS_KEPT,
+}
+"""None is as long as the ledger: it keeps receipts and the answers to keys as long as itself. Of receipts, conflicts,
+notices and observations as many are at hand; older receipts are read from the ledger."""
 
 
 def summary(service: Service) -> dict[str, Any]:
@@ -36,6 +49,7 @@ def summary(service: Service) -> dict[str, Any]:
 def limits(service: Service) -> dict[str, Any]:
     """Return every bound of this service (rules.md 14)."""
     settings = service.settings
+    tables = None if service.coordinator is None else service.coordinator.tables
     return {
         "max_body_bytes": settings.max_body_bytes,
         "max_json_depth": settings.max_json_depth,
@@ -50,4 +64,18 @@ def limits(service: Service) -> dict[str, Any]:
         "decision_within_seconds": settings.decision_within_seconds,
         "engine_timeout_seconds": settings.engine_timeout_seconds,
         "decision_log": {"buffer": settings.decision_log_buffer, "lost": dict(service.log.lost)},
+        "retention": RETENTION,
+        **({} if tables is None else _coordination(tables)),
+    }
+
+
+def _coordination(tables: Tables) -> dict[str, Any]:
+    """Return quotas, and how long things are held; both quotas count."""
+    quotas = tables.limits
+    bounds = {name: value for name, value in asdict(tables.leases).items() if name.endswith("_us")}
+    return {
+        "per_principal": quotas.principal.record(),
+        "per_enforcement_point": quotas.point.record(),
+        "leases": {f"{name.removesuffix('_us')}_seconds": value / SECOND for name, value in bounds.items()},
+        "max_hold_seconds": {name: value / SECOND for name, value in sorted(tables.max_hold_us.items())},
     }

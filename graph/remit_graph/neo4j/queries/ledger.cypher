@@ -85,6 +85,11 @@ RETURN head.revision AS revision, head.hash AS hash, head.materialised_revision 
 MATCH (op:Op {request_id: $request_id})
 RETURN op.request_id AS request_id, op.fingerprint AS fingerprint, op.revision AS revision, op.result AS result
 
+// receipt
+// The revision that last wrote the receipt $ref; the graph only says where to look, the log has it.
+MATCH (receipt:Entity {ref: $ref})
+RETURN receipt.as_of AS revision
+
 // begin_incarnation
 // Give the store a new identity, so that nothing issued before is taken for something issued after.
 MATCH (head:Head {realm: $realm})

@@ -34,6 +34,12 @@ WHERE edge_id = :edge_id
   AND version = :version
   AND revision_to IS NULL
 
+-- note_receipt
+-- Note which revision last wrote a receipt.
+INSERT INTO receipt (receipt_id, revision)
+VALUES (:receipt_id, :revision)
+ON CONFLICT (receipt_id) DO UPDATE SET revision = excluded.revision
+
 -- begin_incarnation
 -- Give the store a new identity, so that nothing issued before is taken for something issued after.
 UPDATE head

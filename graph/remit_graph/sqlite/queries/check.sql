@@ -64,3 +64,19 @@ SELECT edge_id, version
 FROM (SELECT edge_id, version, revision_from, revision_to FROM edge EXCEPT SELECT * FROM logged)
 ORDER BY edge_id, version
 LIMIT 10
+
+-- receipts_unlike_the_log
+-- Receipts whose last revision is another in the table of receipts than in the log.
+WITH logged AS (
+    SELECT json_extract(body, '$.body.id') AS receipt_id, max(revision) AS revision
+    FROM rows
+    WHERE json_extract(body, '$.kind') = 'receipt.put'
+    GROUP BY json_extract(body, '$.body.id')
+)
+SELECT receipt_id
+FROM (SELECT * FROM logged EXCEPT SELECT receipt_id, revision FROM receipt)
+UNION
+SELECT receipt_id
+FROM (SELECT receipt_id, revision FROM receipt EXCEPT SELECT * FROM logged)
+ORDER BY receipt_id
+LIMIT 10

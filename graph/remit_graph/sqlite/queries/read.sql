@@ -33,3 +33,9 @@ LIMIT 1
 SELECT request_id, fingerprint, revision, result
 FROM result
 WHERE request_id = :request_id
+
+-- receipt
+-- The newest revision that wrote the receipt $receipt_id.
+SELECT revision
+FROM receipt
+WHERE receipt_id = :receipt_id

@@ -150,7 +150,7 @@ def _add_looks(router: APIRouter, desk: Desk) -> None:
     async def receipt(request: Request, coordination_id: CommandId) -> Response:
         """The receipt of an operation or of a lease, however it ended; `exec_<id>` is what happened at the resource."""
         caller = await desk.service.caller(exchange_of(request))
-        record = desk.operations.receipt(coordination_id)
+        record = await desk.operations.receipt(coordination_id)
         seen = desk.record_seen_by(caller, record, "principal", "receipt")
         return json(shown(dict(seen), whole=caller.sees_graph))
 
