@@ -179,6 +179,6 @@ def test_every_table_of_the_view_is_known_to_the_image() -> None:
     assert sorted(vars(coordination)) == [
         "asked_by", "closed", "cooldowns", "counters", "delays", "due", "due_at", "editing", "ended", "fair", "fences",
         "frozen", "held", "incidents", "kept_records", "leases", "left", "members", "notices_for", "operating",
-        "present", "raised", "raised_below", "resting", "spent", "versions", "waiters", "waiting", "work_sets",
+        "present", "raised", "raised_below", "resting", "shown", "spent", "versions", "waiters", "waiting", "work_sets",
         "writers",
     ]  # fmt: skip

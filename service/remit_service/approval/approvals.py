@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 from remit_service.approval.presented import NOUN
 from remit_service.approval.vote import Bench, agree, ask, withdraw
 from remit_service.decision.verdict import new_id
+from remit_service.governance.consequences import consequences_of, with_consequences
 from remit_service.writer.command import Submission
 
 if TYPE_CHECKING:
@@ -73,7 +74,9 @@ class Approvals:
 
         def decide(view: View, at: Instant) -> Verdict:
             decided.clear()
-            return work(Bench(self._point.policy, view, at, decided))
+            verdict = work(Bench(self._point.policy, view, at, decided))
+            # What was begun with an approval that is taken back ends with it.
+            return with_consequences(verdict, view, at, consequences_of(self._point.policy))
 
         done = await self._point.submit(
             Submission(

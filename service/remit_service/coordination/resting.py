@@ -8,8 +8,8 @@ Removing a resource ends what is held on it, whoever else might still write ther
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Generator, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from remit_service.coordination.behind import keys_of
@@ -39,7 +39,7 @@ class Consequences:
 
     Attributes:
         changes: To be appended after the command's own, in the same revision.
-        ended: Noun to the ids that ended: `lease`, `waiter`, `capability`.
+        ended: Noun to the ids that ended: `lease`, `waiter`, `capability`, `approval`.
         re_anchored: Noun to the ids that stay, on another chain.
     """
 
@@ -95,6 +95,8 @@ class Found:
 def decide_again(work: Work, touched: Touched, found: Found) -> Asking:
     """Decide again what rests on what was touched, and give what became free to those who wait."""
     freed: list[str] = []
+    lost = yield from _passes_again(work, touched, found)
+    touched = replace(touched, passes=touched.passes | lost)
     for lease in _of(work, "lease", touched):
         if work.record("lease", lease["id"]) is None:
             continue
@@ -109,13 +111,36 @@ def decide_again(work: Work, touched: Touched, found: Found) -> Asking:
             end_waiter(work, waiter, "REFUSED", code=code)
             found.note(found.ended, "waiter", waiter["id"])
             freed.extend(keys_of(waiter))
+    yield from settle(work, freed)
+
+
+def _passes_again(work: Work, touched: Touched, found: Found) -> Generator[Ask, Verdict, frozenset[tuple[str, str]]]:
+    """Decide again what was given out; returns what ended or may have lost a vote, as (noun, id)."""
+    lost: set[tuple[str, str]] = set()
     for capability in _of(work, "capability", touched):
         code = yield from _still(work, "capability", capability, touched, found)
         if code is not None:
-            body = {"id": capability["id"], "state": "REVOKED", "code": code, "ended_at": work.at}
-            work.change("capability.end", body)
-            found.note(found.ended, "capability", capability["id"])
-    yield from settle(work, freed)
+            _end_pass(work, "capability", capability, code, found)
+            lost.add(("capability", capability["id"]))
+    # A vote is looked at when it counts; what was asked for with it is asked about now.
+    lost.update(("approval", each["id"]) for each in _of(work, "approval", touched))
+    for approval in _of_the_gone(work, touched):
+        _end_pass(work, "approval", approval, "approval_stale", found)
+        lost.add(("approval", approval["id"]))
+    return frozenset(lost)
+
+
+def _of_the_gone(work: Work, touched: Touched) -> list[Record]:
+    """Return the approvals of what removed principals would have done: a later one of the name inherits nothing."""
+    if not touched.gone:
+        return []
+    records = work.view.records.get("approval", {})
+    return [records[each] for each in sorted(records) if records[each]["requester"] in touched.gone]
+
+
+def _end_pass(work: Work, noun: str, record: Record, code: str, found: Found) -> None:
+    work.change(f"{noun}.end", {"id": record["id"], "state": "REVOKED", "code": code, "ended_at": work.at})
+    found.note(found.ended, noun, record["id"])
 
 
 def _of(work: Work, noun: str, touched: Touched) -> list[Record]:
@@ -125,6 +150,7 @@ def _of(work: Work, noun: str, touched: Touched) -> list[Record]:
         return [records[each] for each in sorted(records)]
     tables = work.view.coordination
     ids = {item for position in touched.positions for kind, item in tables.resting.get(position, ()) if kind == noun}
+    ids.update(item for each in touched.passes for kind, item in tables.shown.get(each, ()) if kind == noun)
     owners = {"lease": tables.held, "waiter": tables.waiting}.get(noun, {})
     ids.update(item for principal in touched.principals for item in owners.get(principal, ()))
     if noun == "lease":

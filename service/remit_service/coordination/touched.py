@@ -25,6 +25,8 @@ class Touched:
         principals: Whatever they hold or wait for.
         resources: Keys whose attributes changed: what is on them or below.
         removed: Keys of removed resources, on which nothing stays.
+        passes: Capabilities and approvals that ended or lost a vote, as (noun, id): what was asked for with them.
+        gone: Removed principals: approvals of what they would have done are of nobody.
         everything: Where what was changed may concern anybody.
         cause: What a revocation is put down to.
     """
@@ -33,6 +35,8 @@ class Touched:
     principals: frozenset[str] = frozenset()
     resources: frozenset[str] = frozenset()
     removed: frozenset[str] = frozenset()
+    passes: frozenset[tuple[str, str]] = frozenset()
+    gone: frozenset[str] = frozenset()
     everything: bool = False
     cause: Cause = Cause.AUTHORITY
 
@@ -51,11 +55,16 @@ class _Collected:
     principals: set[str] = field(default_factory=set)
     resources: set[str] = field(default_factory=set)
     removed: set[str] = field(default_factory=set)
+    passes: set[tuple[str, str]] = field(default_factory=set)
+    gone: set[str] = field(default_factory=set)
     everything: bool = False
 
 
 REVOKED: Final = "delegation_revoked"
 """What is told of an edge that ended, whatever its type (decision.md 5)."""
+
+PASSES: Final = {"approval.end": "approval", "capability.end": "capability"}
+"""Changes by which what was shown for a lease counts no longer."""
 
 _ANYBODY: Final = frozenset({"realm.set", "resource_type.put", "resource_type.end", "action.put", "action.end"})
 
@@ -76,6 +85,10 @@ def touched_by(view: View, changes: Iterable[Change]) -> Touched:
         elif change.kind in ("principal.put", "principal.end"):
             found.principals.add(body["id"])
             found.positions.update(dict.fromkeys(_edges_of(view, body["id"], resting), REVOKED))
+            if change.kind == "principal.end":
+                found.gone.add(body["id"])
+        elif change.kind in PASSES:
+            found.passes.add((PASSES[change.kind], body["id"]))
         elif change.kind in ("resource.put", "resource.end"):
             found.resources.add(body["key"])
             if change.kind == "resource.end":
@@ -87,6 +100,8 @@ def touched_by(view: View, changes: Iterable[Change]) -> Touched:
         principals=frozenset(found.principals),
         resources=frozenset(found.resources),
         removed=frozenset(found.removed),
+        passes=frozenset(found.passes),
+        gone=frozenset(found.gone),
         everything=found.everything,
     )
 

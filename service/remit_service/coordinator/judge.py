@@ -107,9 +107,10 @@ def _not_after(prepared: Prepared, decision: Decision, view: View) -> Instant | 
     """Return the earliest end of what the proof rests on, whatever the outcome: a held lease is bound to it."""
     question = prepared.question
     ends = [question.ground.until] if question.ground is not None else []
-    shown = (prepared.facts.document.get("capability") or {}).get("capability_id")
-    capability = view.records.get("capability", {}).get(str(shown))
-    ends.append(capability["expires_at"] if capability is not None else None)
+    for noun in ("capability", "approval"):
+        shown = (prepared.facts.document.get(noun) or {}).get(f"{noun}_id")
+        record = view.records.get(noun, {}).get(str(shown))
+        ends.append(record["expires_at"] if record is not None else None)
     for position in decision.determining:
         edge_id, _, version = position.rpartition("@")
         edge = view.version(edge_id, int(version))

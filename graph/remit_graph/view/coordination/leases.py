@@ -42,7 +42,7 @@ def put_lease(view: View, body: Body, journal: Journal, _revision: int, _at: Ins
     known = leases.get(lease_id)
     if known is None:
         _begin(view, tables, body, journal)
-    elif known["proof"] != body["proof"]:
+    elif known["proof"] != body["proof"] or known.get("request") != body.get("request"):
         rest_no_more(tables, NOUN, known, journal)
         rest(tables, NOUN, body, journal)
     schedule(tables, NOUN, lease_id, body["expires_at"], journal)
@@ -123,15 +123,30 @@ def _leave_fence(view: View, fence_key: str, lease_id: str, *, released: bool, j
 
 
 def rest(tables: Coordination, noun: str, body: Body, journal: Journal) -> None:
-    """Index a record under the edges its authority rests on."""
+    """Index a record under the edges its authority rests on, and under what it was asked for with."""
     for position in body["proof"]:
-        journal.put(journal.bucket(tables.resting, position), (noun, body["id"]), None)
+        enter(tables.resting, position, (noun, body["id"]), journal)
+    for shown in _shown_by(noun, body):
+        enter(tables.shown, shown, (noun, body["id"]), journal)
 
 
 def rest_no_more(tables: Coordination, noun: str, body: Body, journal: Journal) -> None:
-    """Take a record from under its edges."""
+    """Take a record from under its edges, and from under what it was asked for with."""
     for position in body["proof"]:
         journal.leave(tables.resting, position, (noun, body["id"]))
+    for shown in _shown_by(noun, body):
+        journal.leave(tables.shown, shown, (noun, body["id"]))
+
+
+def _shown_by(noun: str, body: Body) -> set[tuple[str, str]]:
+    """Return the capabilities and approvals that a lease or a waiter showed when it was asked for."""
+    if noun not in (NOUN, "waiter"):
+        return set()
+    asked = body["claims"] if noun == "waiter" else (body,)
+    contexts = [(each.get("request") or {}).get("context") or {} for each in asked]
+    shown = [("capability", (each.get("capability") or {}).get("capability_id")) for each in contexts]
+    shown += [("approval", each.get("approval_id")) for each in contexts]
+    return {(kind, item) for kind, item in shown if isinstance(item, str)}
 
 
 def enter(table: dict[Any, Any], key: Any, item: Any, journal: Journal) -> None:

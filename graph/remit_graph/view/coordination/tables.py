@@ -44,6 +44,7 @@ class Coordination:
         fences: Resource key to the last token of each of its fences, by field or `*`.
         raised, raised_below: Key to the last token raised there, or anywhere below it, by conflict domain.
         resting: Position of an edge to the (noun, id) of what rests on it.
+        shown: (noun, id) of a capability or approval to the (noun, id) of what was asked for with it.
         due: Second to the (noun, id) of what ends in it; `due_at` is the way back.
         ended, left, closed, spent: Leases, waiters, operations, and capabilities with approvals that ended, by id.
         present: Resource key to the presences there.
@@ -73,6 +74,7 @@ class Coordination:
         self.raised = Kept(KEYS_KEPT)
         self.raised_below = Kept(KEYS_KEPT)
         self.resting: dict[str, dict[tuple[str, str], None]] = {}
+        self.shown: dict[tuple[str, str], dict[tuple[str, str], None]] = {}
         self.due: dict[int, dict[tuple[str, str], None]] = {}
         self.due_at: dict[tuple[str, str], int] = {}
         self.ended = Kept(ENDED_KEPT)
