@@ -5,6 +5,7 @@ GraphError
 ├── ModelError            a value breaks a rule of the model; carries the reason `code`
 └── LedgerError           the store; nothing was changed unless the class says otherwise
     ├── HeadMoved         another writer appended first: catch up and decide again
+    │   └── TurnTaken     another writer has the turn: ask for the next one
     ├── RequestReused     the request id is known with another fingerprint
     ├── ConstraintBroken  the store holds a row that the view did not know of
     ├── LedgerUnavailable the store cannot be reached, or is locked, read-only or full
@@ -51,6 +52,10 @@ class HeadMoved(LedgerError):
     """The head is no longer where the writer decided; nothing was appended."""
 
     code = "stale_expected_revision"
+
+
+class TurnTaken(HeadMoved):
+    """Another writer has the turn, and appends alone until it has done so or the turn lapses; nothing was appended."""
 
 
 class RequestReused(LedgerError):

@@ -6,7 +6,8 @@ What every ledger promises (one contract suite runs over all of them, `tests/con
   revisions, or nothing changes; a result is stored with its request id in the same transaction;
 - **durable**: what was acknowledged survives kill -9 and loss of power;
 - **ordered**: `at` never goes back, revisions have no gap, and no reader sees part of a revision;
-- **chained**: each row carries the hash over the row before and its own bytes.
+- **chained**: each row carries the hash over the row before and its own bytes;
+- **fair**: whoever lost an append may take the turn, and appends alone until it has appended once (rules.md 11).
 
 What it does not do: check the laws of the model. It appends what it is given (rules.md 11).
 """
@@ -14,11 +15,11 @@ What it does not do: check the laws of the model. It appends what it is given (r
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from datetime import timedelta
+from typing import TYPE_CHECKING, Final, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence
-    from datetime import timedelta
 
     from remit_graph.model.change import Command, Entry, Row
     from remit_graph.model.instant import Instant
@@ -47,6 +48,34 @@ class Head:
     at: Instant
     schema: int
     now: Instant
+
+
+TURN: Final = timedelta(milliseconds=100)
+"""How long a turn lasts that is not used, by the store's clock: what a writer that died with it costs the others."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Turn:
+    """Whose turn it is to append; each ledger object is one writer.
+
+    Attributes:
+        mine: Whether it is the turn of the ledger that was asked.
+        until: When it lapses, microseconds UTC by the store's clock; 0 where nobody has it.
+        now: The store's clock.
+        waiting: How many others have asked for one.
+        revision: Where the ledger stands; while a turn runs its holder alone moves that.
+    """
+
+    mine: bool
+    until: Instant
+    now: Instant
+    waiting: int
+    revision: int
+
+    @property
+    def is_free(self) -> bool:
+        """Whether nobody has it, so that whoever is first may append."""
+        return self.until <= self.now
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,6 +124,7 @@ class Ledger(Protocol):
 
         Raises:
             HeadMoved: another writer was first; nothing was appended. Told before anything about the batch itself.
+            TurnTaken: (a `HeadMoved`) another ledger has the turn; `facts` hold `until` and `now`.
             ForeignStore: `expected` is of another store or incarnation, or of a history that this store lost.
             RequestReused: a request id is stored already or stands twice in the batch, with whatever fingerprint;
                 `facts` hold `request_id` and `index` of the command; nothing was appended.
@@ -105,6 +135,33 @@ class Ledger(Protocol):
             ModelError: an `at` goes back, or is further ahead of the store's clock than its bound, or a body has no
                 canonical form; `facts` hold `index` of the command.
             SchemaTooNew: the store takes rows of a later schema.
+        """
+        ...
+
+    async def take_turn(self) -> Turn:
+        """Take the turn where nobody has it, or line up for the next one; asking again changes nothing.
+
+        A turn is one append: whoever made it hands the turn on to the first that lined up, and lines up again behind
+        the others. A turn lapses after `TURN`, used or not; whoever let its own lapse is behind those that wait too.
+
+        Raises:
+            LedgerUnavailable, ForeignStore.
+        """
+        ...
+
+    async def see_turn(self) -> Turn:
+        """Look whose turn it is, without asking for it; a read that waits for no append.
+
+        Raises:
+            LedgerUnavailable, ForeignStore.
+        """
+        ...
+
+    async def pass_turn(self) -> None:
+        """Give up the turn, or the place in the line, where there is nothing to append after all.
+
+        Raises:
+            LedgerUnavailable, ForeignStore.
         """
         ...
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from remit_graph.errors import ForeignStore, GraphError, HeadMoved, ModelError, SchemaTooNew
+from remit_graph.errors import ForeignStore, GraphError, HeadMoved, ModelError, SchemaTooNew, TurnTaken
 from remit_graph.model.change import SCHEMA
 from remit_graph.model.instant import SECOND, Instant, format_instant
 
@@ -86,3 +86,13 @@ def why_not_moved(expected: Head, head: Head) -> GraphError | None:
             actual=head.revision,
         )
     return None
+
+
+def turn_taken(until: Instant, now: Instant) -> TurnTaken:
+    """Return the error for a writer that appends in the turn of another."""
+    return TurnTaken(
+        "another writer has the turn to append",
+        advice="ask for the next turn, catch up and decide again",
+        until=until,
+        now=now,
+    )

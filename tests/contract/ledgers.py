@@ -20,7 +20,7 @@ import pytest
 
 from remit_graph.neo4j import Neo4jLedger, Neo4jOptions
 from remit_graph.neo4j.place import place_of
-from remit_graph.sqlite import SqliteLedger
+from remit_graph.sqlite import SqliteLedger, SqliteOptions
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
@@ -38,13 +38,13 @@ _HEAD_MEMBERS: Final = {
 }
 
 
-async def open_ledger(address: str) -> Ledger:
-    """Open another ledger on a store, in whatever process this is called."""
+async def open_ledger(address: str, **options: Any) -> Ledger:
+    """Open another ledger on a store, in whatever process this is called; `options` are those that all stores have."""
     kind, _, place = address.partition(":")
     if kind == "sqlite":
-        return await SqliteLedger.open(Path(place), REALM)
+        return await SqliteLedger.open(Path(place), REALM, options=SqliteOptions(**options))
     if kind == "neo4j":
-        return await Neo4jLedger.open(patient(**json.loads(place)), REALM)
+        return await Neo4jLedger.open(patient(**json.loads(place), **options), REALM)
     raise ValueError(f"`{address}` is no address of a store")
 
 
@@ -57,9 +57,9 @@ class Store(ABC):
     def __init__(self) -> None:
         self._opened: list[Ledger] = []
 
-    async def open(self) -> Ledger:
-        """Open another ledger on the store."""
-        ledger = await open_ledger(self.address)
+    async def open(self, **options: Any) -> Ledger:
+        """Open another ledger on the store, with options that ledgers of all stores have."""
+        ledger = await open_ledger(self.address, **options)
         self._opened.append(ledger)
         return ledger
 
@@ -99,10 +99,10 @@ async def sqlite_store(request: pytest.FixtureRequest) -> Store:
     return made
 
 
-def patient(**address: str) -> Neo4jOptions:
+def patient(**address: Any) -> Neo4jOptions:
     """Return options whose bounds no busy machine reaches: what is tried here is not how fast it is."""
     long = timedelta(seconds=60)
-    return Neo4jOptions(**address, hold_at_most=long, retry_for=long, connect_within=long)  # type: ignore[arg-type]
+    return Neo4jOptions(**address, hold_at_most=long, retry_for=long, connect_within=long)
 
 
 class Neo4jStore(Store):

@@ -22,7 +22,7 @@ from remit_graph.sqlite import SqliteLedger, SqliteOptions, checkpoints
 from remit_graph.sqlite.lock import WriterLock
 from remit_graph.sqlite.migrate import migrate
 from remit_graph.sqlite.statements import LAYOUTS
-from remit_graph.sqlite.store_file import write_ahead
+from remit_graph.sqlite.store_file import LAYOUT, write_ahead
 from tests.contract.ledger_commands import a_command, append, append_racing, edge_begin, everything
 
 if TYPE_CHECKING:
@@ -334,8 +334,9 @@ async def test_what_sqlite_finds_wrong_is_found(ledger: SqliteLedger, path: Path
     assert await ledger.check() == ["SQLite: CHECK constraint failed in head"]
 
 
-ADDED = (("CREATE TABLE added (id INTEGER) STRICT", "INSERT INTO added VALUES (1)", "PRAGMA user_version = 3"),)
-BROKEN = (("CREATE TABLE added (id INTEGER) STRICT", "PRAGMA user_version = 3", "CREATE TABLE head (id INTEGER)"),)
+NEXT = f"PRAGMA user_version = {LAYOUT + 1}"
+ADDED = (("CREATE TABLE added (id INTEGER) STRICT", "INSERT INTO added VALUES (1)", NEXT),)
+BROKEN = (("CREATE TABLE added (id INTEGER) STRICT", NEXT, "CREATE TABLE head (id INTEGER)"),)
 
 
 async def test_a_migration_keeps_the_log(ledger: SqliteLedger, path: Path) -> None:
@@ -343,8 +344,8 @@ async def test_a_migration_keeps_the_log(ledger: SqliteLedger, path: Path) -> No
     await append(ledger)
     before = await everything(ledger)
 
-    assert migrate(path, SOON, (*LAYOUTS, *ADDED)) == (2, 3)
-    assert migrate(path, SOON, (*LAYOUTS, *ADDED)) == (3, 3)
+    assert migrate(path, SOON, (*LAYOUTS, *ADDED)) == (LAYOUT, LAYOUT + 1)
+    assert migrate(path, SOON, (*LAYOUTS, *ADDED)) == (LAYOUT + 1, LAYOUT + 1)
 
     assert await everything(ledger) == before
     assert _query(path, "SELECT id FROM added") == [(1,)]
@@ -361,7 +362,7 @@ async def test_a_migration_happens_whole_or_not_at_all(ledger: SqliteLedger, pat
     with pytest.raises(LedgerUnavailable):
         migrate(path, SOON, (*LAYOUTS, *BROKEN))
 
-    assert _query(path, "PRAGMA user_version") == [(2,)]
+    assert _query(path, "PRAGMA user_version") == [(LAYOUT,)]
     assert _query(path, "SELECT name FROM sqlite_schema WHERE name = 'added'") == []
     assert (await append(ledger)).revision == 2
 
@@ -382,7 +383,7 @@ async def test_what_is_up_to_date_is_not_migrated(ledger: SqliteLedger, path: Pa
     """Nothing to do is said as such."""
     await append(ledger)
 
-    assert migrate(path, SOON) == (2, 2)
+    assert migrate(path, SOON) == (LAYOUT, LAYOUT)
 
 
 async def test_another_programs_file_is_not_migrated(path: Path) -> None:

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import asynccontextmanager
+from dataclasses import replace
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from remit_graph.errors import HeadMoved, LedgerUnavailable, OutcomeUnknown
-from remit_graph.model.change import Change
+from remit_graph.errors import ConstraintBroken, HeadMoved, LedgerUnavailable, OutcomeUnknown
+from remit_graph.model.change import Change, Command
 from remit_graph.sqlite.ledger import SqliteLedger
+from remit_graph.sqlite.options import SqliteOptions
 from remit_service.clock import SystemClock
 from remit_service.replica.replica import Replica
 from remit_service.writer.command import Accepted, Refused, Submission, Verdict
@@ -263,3 +266,91 @@ async def test_what_another_process_stored_is_in_the_view_of_whoever_is_told(tmp
 
         assert (repeated.replayed, repeated.revision) == (True, done.revision)
         assert "role:a" in behind.view.principals
+
+
+async def test_renewals_are_decided_before_all_else(tmp_path: Path) -> None:
+    """Rules.md 11: what would run out does not wait behind what came earlier."""
+    async with a_writer(tmp_path / "l.db") as (writer, _replica):
+        others = [asyncio.create_task(writer.submit(count())) for _ in range(5)]
+        renewal = asyncio.create_task(writer.submit(replace(count(), action="RENEW")))
+
+        done = await asyncio.gather(renewal, *others)
+
+        assert [each.revision for each in done] == [1, 2, 3, 4, 5, 6]
+
+
+async def test_a_renewal_that_comes_while_others_wait_for_their_turn_is_in_the_next_batch(tmp_path: Path) -> None:
+    """It joins the batch that is about to be decided, and is answered also if that batch is lost once more."""
+    path = tmp_path / "l.db"
+    async with a_writer(path) as (writer, replica):
+        other = await SqliteLedger.open(path, options=SqliteOptions(turn=timedelta(minutes=10)))
+        await other.take_turn()
+        first = asyncio.create_task(writer.submit(count()))
+        while not (await other.see_turn()).waiting:
+            await replica.catch_up()
+        renewal = asyncio.create_task(writer.submit(replace(count(), action="RENEW")))
+        await asyncio.sleep(0)
+
+        await other.pass_turn()
+
+        assert ((await renewal).revision, (await first).revision) == (1, 2)
+        await other.aclose()
+
+
+async def test_whoever_lost_an_append_takes_the_turn_and_uses_it(tmp_path: Path) -> None:
+    """After one lost append the next one has the turn, and where nobody else waits none is left over."""
+    async with a_writer(tmp_path / "l.db") as (writer, replica):
+        had: list[bool] = []
+        append = replica.ledger.append
+
+        async def lost_once(*arguments: Any) -> Any:
+            had.append((await replica.ledger.see_turn()).mine)
+            if len(had) == 1:
+                raise HeadMoved("another process was first")
+            return await append(*arguments)
+
+        replica.ledger.append = lost_once  # type: ignore[method-assign, assignment]
+        await writer.submit(count())
+        await writer.submit(count())
+
+        assert had == [False, True, False]
+        assert (await replica.ledger.see_turn()).is_free
+
+
+async def test_a_turn_that_finds_nothing_to_append_is_passed_on(tmp_path: Path) -> None:
+    """A command that is refused once it is decided again gives the turn to the next writer at once."""
+    path = tmp_path / "l.db"
+    async with a_writer(path) as (writer, replica):
+        other = await SqliteLedger.open(path, options=SqliteOptions(turn=timedelta(minutes=10)))
+        await other.take_turn()
+        refused = asyncio.create_task(writer.submit(put("role:a")))
+        while not (await other.see_turn()).waiting:
+            await replica.catch_up()
+        head = await other.head()
+        changes = (Change("principal.put", {"id": "role:a"}),)
+        command = Command(action="TEST", actor="system", at=max(head.now, head.at), changes=changes)
+        await other.append(head, [command])
+
+        assert isinstance((await refused).verdict, Refused)
+        await other.take_turn()
+        assert (await other.see_turn()).mine
+        await other.aclose()
+
+
+async def test_a_constraint_that_one_command_breaks_alone_is_suspicious(tmp_path: Path) -> None:
+    """Rules.md 11: its decision found nothing in the way, so the store holds what the log does not."""
+    async with a_writer(tmp_path / "l.db") as (writer, replica):
+        called: list[int] = []
+        writer.suspect(lambda: called.append(1))
+        append = replica.ledger.append
+
+        async def broken(head: Any, batch: Any) -> Any:
+            if any(change.body["id"] == "role:b" for command in batch for change in command.changes):
+                raise ConstraintBroken("`role:b` was put into the database past the ledger")
+            return await append(head, batch)
+
+        replica.ledger.append = broken  # type: ignore[method-assign, assignment]
+        done = await asyncio.gather(*(writer.submit(put(f"role:{name}")) for name in "abc"))
+
+        assert [type(each.verdict) for each in done] == [Accepted, Refused, Accepted]
+        assert called == [1]

@@ -20,7 +20,7 @@ from remit_graph.neo4j.materialise import materialise
 from remit_graph.neo4j.plan import plan, steps_of
 from remit_graph.neo4j.spell import spell
 from remit_graph.ports import Head
-from remit_graph.refusals import require_near, require_order, why_not_moved
+from remit_graph.refusals import require_near, require_order, turn_taken, why_not_moved
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -46,12 +46,13 @@ class Appended:
     materialised: bool
 
 
-async def append(database: Database, expected: Head, batch: Sequence[Command]) -> Appended:
-    """Append `batch` after `expected`; see the port for what it raises."""
+async def append(database: Database, expected: Head, batch: Sequence[Command], writer: str) -> Appended:
+    """Append `batch` after `expected` as `writer`; see the port for what it raises."""
     # (1) Spell and plan.
     spelled = spell(expected, batch)
     waves = plan(steps_of(spelled.entries))
     parameters = _parameters(expected, spelled, database.options.max_clock_skew)
+    parameters |= {"writer": writer, "turn": database.options.turn // timedelta(microseconds=1)}
     parameters["inline"] = sum(wave.size for wave in waves) <= INLINE
 
     async def work(transaction: AsyncManagedTransaction) -> bool:
@@ -105,6 +106,8 @@ def _refuse(expected: Head, found: Sequence[Mapping[str, Any]], batch: Sequence[
     head = Head(realm=expected.realm, **told)
     if (error := why_not_moved(expected, head)) is not None:
         raise error
+    if found[0]["taken"]:
+        raise turn_taken(found[0]["turn_until"], head.now)
     instants = [command.at for command in batch]
     require_order(instants, head.at)
     require_near(instants, head.now, skew)

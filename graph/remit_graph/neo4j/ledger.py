@@ -14,9 +14,10 @@ Rules:
 from __future__ import annotations
 
 import asyncio
+import secrets
 from typing import TYPE_CHECKING, Any, Final, Self
 
-from remit_graph.neo4j import append, checkpoints, read, set_aside, store
+from remit_graph.neo4j import append, checkpoints, read, set_aside, store, turns
 from remit_graph.neo4j.backlog import Backlog
 from remit_graph.neo4j.check import NOTHING_VERIFIED, check_chain, check_rest, findings, settled_revision
 from remit_graph.neo4j.database import Database, rows_of
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
     from remit_graph.neo4j.drift import PartDrift
     from remit_graph.neo4j.findings import Finding
     from remit_graph.neo4j.options import Neo4jOptions
-    from remit_graph.ports import Checkpoint, Head, StoredResult
+    from remit_graph.ports import Checkpoint, Head, StoredResult, Turn
 
 WATCHED_AT_ONCE: Final = 1_000
 """Revisions that `watch` returns at most; whoever is further behind asks again."""
@@ -46,6 +47,7 @@ class Neo4jLedger:
     def __init__(self, database: Database, realm: str) -> None:
         self._database = database
         self._realm = realm
+        self._name = secrets.token_hex(8)
         self._bell = Bell(lambda: read.read_revision(database, realm), database.options)
         self._backlog = Backlog(database, realm)
         self._verified = NOTHING_VERIFIED
@@ -112,11 +114,23 @@ class Neo4jLedger:
         """
         if not batch:
             return []
-        done = await append.append(self._database, expected, batch)
+        done = await append.append(self._database, expected, batch, self._name)
         self._bell.ring()
         if not done.materialised:
             self._backlog.wake()
         return list(done.entries)
+
+    async def take_turn(self) -> Turn:
+        """Take the turn to append, or line up for it; see the port."""
+        return await turns.take(self._database, self._realm, self._name)
+
+    async def see_turn(self) -> Turn:
+        """Look whose turn it is; see the port."""
+        return await turns.see(self._database, self._realm, self._name)
+
+    async def pass_turn(self) -> None:
+        """Give up the turn, or the place in line; see the port."""
+        await turns.leave(self._database, self._realm, self._name)
 
     async def read(self, after: int, limit: int) -> Sequence[Entry]:
         """Return up to `limit` whole revisions after `after`; see the port."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from datetime import timedelta
 
+from remit_graph.ports import TURN
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Neo4jOptions:
@@ -23,6 +25,7 @@ class Neo4jOptions:
             cannot keep the head locked.
         poll_fast: Pause between two looks at the head while something happens.
         poll_slow: The longest pause between two looks; the most that `watch` adds to the latency of other processes.
+        turn: How long a turn to append lasts that this process takes or hands on.
         connections: Size of the pool.
     """
 
@@ -36,4 +39,5 @@ class Neo4jOptions:
     hold_at_most: timedelta = timedelta(seconds=10)
     poll_fast: timedelta = timedelta(milliseconds=4)
     poll_slow: timedelta = timedelta(milliseconds=20)
+    turn: timedelta = TURN
     connections: int = 24

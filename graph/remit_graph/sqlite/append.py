@@ -10,6 +10,7 @@ from remit_graph.errors import ConstraintBroken, RequestReused
 from remit_graph.refusals import require_near, require_order, why_not_moved
 from remit_graph.sqlite.read import read_head
 from remit_graph.sqlite.statements import STATEMENTS
+from remit_graph.sqlite.turns import spend
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,12 +23,13 @@ if TYPE_CHECKING:
 
 
 def write(
-    connection: sqlite3.Connection, expected: Head, revisions: Sequence[Revision], options: SqliteOptions
+    connection: sqlite3.Connection, expected: Head, revisions: Sequence[Revision], options: SqliteOptions, writer: str
 ) -> None:
     """Put `revisions` after `expected`, inside a transaction of the caller's.
 
     Raises:
-        HeadMoved, ForeignStore, ModelError, RequestReused, ConstraintBroken: as the port says; the caller rolls back.
+        HeadMoved, TurnTaken, ForeignStore, ModelError, RequestReused, ConstraintBroken: as the port says; the caller
+            rolls back.
     """
     # (1) Move the head: one statement compares and sets, under the write lock.
     last = revisions[-1].entry
@@ -46,19 +48,22 @@ def write(
         },
     ).rowcount
     instants = [each.entry.at for each in revisions]
-    if not moved:
-        _refuse(expected, read_head(connection, options.clock()), instants)
-    # (2) Read the clock, now that nobody else can append, and refuse an `at` too far ahead of it.
-    require_near(instants, options.clock(), options.max_clock_skew // timedelta(microseconds=1))
+    # (2) Read the clock, now that nobody else can append; refuse whose turn it is not, then what the batch says.
+    now = options.clock()
+    head = None if moved else read_head(connection, now)
+    if head is not None and (error := why_not_moved(expected, head)) is not None:
+        raise error
+    spend(connection, writer, now, options)
+    if head is not None:
+        _refuse(head, instants)
+    require_near(instants, now, options.max_clock_skew // timedelta(microseconds=1))
     # (3) Add the rows, the answers to request ids, the edges and receipts; the schema refuses what is there already.
     for index, revision in enumerate(revisions):
         _insert(connection, revision, index)
 
 
-def _refuse(expected: Head, head: Head, instants: Sequence[Instant]) -> NoReturn:
-    """Say why the head could not be moved."""
-    if (error := why_not_moved(expected, head)) is not None:
-        raise error
+def _refuse(head: Head, instants: Sequence[Instant]) -> NoReturn:
+    """Say what in a batch kept the head from being moved, although it stands where the writer decided."""
     require_order(instants, head.at)
     raise AssertionError("the head stands where the writer decided, and yet it did not move")
 

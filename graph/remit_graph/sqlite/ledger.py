@@ -13,11 +13,12 @@ Rules:
 from __future__ import annotations
 
 import asyncio
+import secrets
 from functools import partial
 from typing import TYPE_CHECKING, Final, Self, TypeVar
 
 from remit_graph.errors import ForeignStore
-from remit_graph.sqlite import append, checkpoints, migrate, read
+from remit_graph.sqlite import append, checkpoints, migrate, read, turns
 from remit_graph.sqlite.check import NOTHING_VERIFIED, check_chain, check_rest
 from remit_graph.sqlite.lane import Lane
 from remit_graph.sqlite.lock import WriterLock
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from remit_graph.model.change import Command, Entry, Row
-    from remit_graph.ports import Checkpoint, Head, StoredResult
+    from remit_graph.ports import Checkpoint, Head, StoredResult, Turn
 
 T = TypeVar("T")
 
@@ -49,6 +50,7 @@ class SqliteLedger:
     def __init__(self, file: StoreFile, options: SqliteOptions) -> None:
         self._options = options
         self._path = file.path
+        self._name = secrets.token_hex(8)
         self._lock = WriterLock(file.path, options.busy_timeout)
         self._writer = Lane(file, "writer", threads=1, may_write=True)
         self._readers = Lane(file, "reader", threads=options.readers, may_write=False)
@@ -101,6 +103,18 @@ class SqliteLedger:
         if not batch:
             return []
         return await self._writer.run(lambda connection: self._append(connection, expected, batch))
+
+    async def take_turn(self) -> Turn:
+        """Take the turn to append, or line up for it; see the port."""
+        return await self._write(lambda connection: turns.take(connection, self._name, self._options))
+
+    async def see_turn(self) -> Turn:
+        """Look whose turn it is; see the port."""
+        return await self._readers.run(lambda connection: turns.see(connection, self._name, self._options))
+
+    async def pass_turn(self) -> None:
+        """Give up the turn, or the place in line; see the port."""
+        await self._write(lambda connection: turns.leave(connection, self._name, self._options))
 
     async def read(self, after: int, limit: int) -> Sequence[Entry]:
         """Return up to `limit` whole revisions after `after`; see the port."""
@@ -195,7 +209,7 @@ class SqliteLedger:
     def _append(self, connection: sqlite3.Connection, expected: Head, batch: Sequence[Command]) -> Sequence[Entry]:
         revisions = spell(expected, batch)
         with writing(connection, self._lock, self._path):
-            append.write(connection, expected, revisions, self._options)
+            append.write(connection, expected, revisions, self._options, self._name)
         self._bell.ring()
         return [each.entry for each in revisions]
 

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
+from remit_graph.ports import TURN
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -27,6 +29,7 @@ class SqliteOptions:
         max_clock_skew: How far ahead of the store's clock an `at` may be.
         busy_timeout: How long a write waits for another process before it is refused.
         poll_interval: How often `watch` looks for the commits of other processes; the most it adds to their latency.
+        turn: How long a turn to append lasts that this process takes or hands on.
         readers: Threads, each with a connection, that answer reads.
     """
 
@@ -34,4 +37,5 @@ class SqliteOptions:
     max_clock_skew: timedelta = timedelta(seconds=2)
     busy_timeout: timedelta = timedelta(seconds=5)
     poll_interval: timedelta = timedelta(milliseconds=15)
+    turn: timedelta = TURN
     readers: int = 4

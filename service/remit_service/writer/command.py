@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from remit_graph.model.instant import Instant
 from remit_graph.view.state import View
 
 if TYPE_CHECKING:
+    import asyncio
+
     from remit_graph.model.change import Change
+
+_RENEWALS: Final = frozenset({"RENEW", "KEEP_WAITING"})
+"""What keeps something that runs out; decided before all else."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,6 +71,11 @@ class Submission:
     fingerprint: str | None = None
     reason: str | None = None
 
+    @property
+    def is_renewal(self) -> bool:
+        """Whether it keeps a lease or a place in a queue."""
+        return self.action in _RENEWALS
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Done:
@@ -80,3 +90,28 @@ class Done:
     verdict: Verdict
     revision: int
     replayed: bool = False
+
+
+@dataclass(slots=True)
+class Waiting:
+    """A submission whose caller waits.
+
+    Attributes:
+        submission: What was submitted.
+        done: What its caller waits for.
+        is_stored: Whether its request id came by in the tail: another process was sent the same command.
+    """
+
+    submission: Submission
+    done: asyncio.Future[Done]
+    is_stored: bool = False
+
+    def resolve(self, done: Done) -> None:
+        """Tell the caller what came of it, once."""
+        if not self.done.done():
+            self.done.set_result(done)
+
+    def fail(self, error: BaseException) -> None:
+        """Tell the caller that nothing came of it, once."""
+        if not self.done.done():
+            self.done.set_exception(error)

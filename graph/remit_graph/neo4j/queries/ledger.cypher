@@ -19,12 +19,16 @@ SET head.lock = $lock
 WITH head, datetime.realtime() AS clock
 WITH head, clock.epochSeconds * 1000000 + clock.microsecond AS now, head.store_id AS store_id,
      head.incarnation AS incarnation, head.revision AS revision, head.hash AS hash, head.at AS at,
-     head.schema AS schema, head.materialised_revision AS materialised_revision
+     head.schema AS schema, head.materialised_revision AS materialised_revision,
+     coalesce(head.turn_until, 0) AS turn_until, [each IN coalesce(head.turn_asked, []) WHERE each <> $writer] AS asked
+WITH *, coalesce(now < turn_until AND head.turn_of <> $writer, false) AS taken
 WITH *, store_id = $store_id AND incarnation = $incarnation AND revision = $revision AND hash = $hash
-        AND schema = $schema AND at <= $first_at AND $last_at <= now + $max_clock_skew AS fits
+        AND schema = $schema AND at <= $first_at AND $last_at <= now + $max_clock_skew AND NOT taken AS fits
 WITH *, $inline AND materialised_revision = revision AS caught_up
 FOREACH (_ IN CASE WHEN fits THEN [1] ELSE [] END |
-  SET head.revision = $last_revision, head.hash = $last_hash, head.at = $last_at, head.rows = head.rows + size($rows)
+  SET head.revision = $last_revision, head.hash = $last_hash, head.at = $last_at, head.rows = head.rows + size($rows),
+      head.turn_of = asked[0], head.turn_until = CASE WHEN asked = [] THEN null ELSE now + $turn END,
+      head.turn_asked = CASE WHEN size(asked) < 2 THEN null ELSE tail(asked) END
   FOREACH (row IN $rows |
     CREATE (:Change {place: row[0], revision: row[0] / 1048576, seq: row[0] % 1048576, kind: row[1], body: row[2],
                      hash: row[3], rows: row[4]})
@@ -36,7 +40,7 @@ FOREACH (_ IN CASE WHEN fits THEN [1] ELSE [] END |
 FOREACH (_ IN CASE WHEN fits AND caught_up THEN [1] ELSE [] END |
   SET head.materialised_revision = $last_revision, head.materialised_place = $last_place
 )
-RETURN fits, caught_up, store_id, incarnation, revision, hash, at, schema, now
+RETURN fits, caught_up, store_id, incarnation, revision, hash, at, schema, now, taken, turn_until
 
 // page_of_rows
 // At most $limit rows from $first_place up to $last_place, in order.

@@ -1,0 +1,53 @@
+"""What has arrived and is not taken yet: renewals apart, since they go first and into whatever batch is next."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from remit_service.writer.command import Waiting
+
+
+class Arrivals:
+    """Submissions in the order they came, renewals before all others."""
+
+    def __init__(self) -> None:
+        """Nothing has arrived."""
+        self._renewals: deque[Waiting] = deque()
+        self._others: deque[Waiting] = deque()
+        self._some = asyncio.Event()
+
+    def put(self, waiting: Waiting) -> None:
+        """Let a submission wait for the next batch."""
+        (self._renewals if waiting.submission.is_renewal else self._others).append(waiting)
+        self._some.set()
+
+    async def take(self, at_most: int) -> list[Waiting]:
+        """Wait until something is there, and take it."""
+        await self._some.wait()
+        taken = self.renewals()
+        while self._others and len(taken) < at_most:
+            taken.append(self._others.popleft())
+        self._note()
+        return taken
+
+    def renewals(self) -> list[Waiting]:
+        """Take the renewals that are there, for a batch that is being decided."""
+        taken = list(self._renewals)
+        self._renewals.clear()
+        self._note()
+        return taken
+
+    def rest(self) -> list[Waiting]:
+        """Take all that is left, for whoever ends."""
+        taken = [*self._renewals, *self._others]
+        self._renewals.clear()
+        self._others.clear()
+        self._note()
+        return taken
+
+    def _note(self) -> None:
+        if not self._renewals and not self._others:
+            self._some.clear()

@@ -1,0 +1,76 @@
+"""Taking turns at the head with the writers of other processes (rules.md 11, "Several replicas, fairly").
+
+A writer that lost no append lately asks for nothing: alone, it pays for no turn. One that lost lines up, decides when
+it has the turn, and asks again for its next batch for as long as there are others; whoever gets the turn at once was
+alone with it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from datetime import timedelta
+from typing import TYPE_CHECKING, Final
+
+from remit_graph.errors import LedgerError
+
+if TYPE_CHECKING:
+    from remit_graph.ports import Ledger, Turn
+    from remit_service.clock import Clock
+    from remit_service.replica.replica import Replica
+
+LOOK: Final = timedelta(milliseconds=20)
+"""Longest pause between two looks; an append of somebody else, which hands the turn on, wakes earlier."""
+
+PATIENCE_SECONDS: Final = 5.0
+"""After this a writer tries its luck without a turn: fifty others, each of which died with one."""
+
+
+class Turns:
+    """The turns of one writer."""
+
+    def __init__(self, ledger: Ledger, replica: Replica, clock: Clock) -> None:
+        """Nobody is known to be there."""
+        self._ledger = ledger
+        self._replica = replica
+        self._clock = clock
+        self._has_rivals = False
+        self._in_line = False
+
+    def lost(self) -> None:
+        """Note that another writer was first."""
+        self._has_rivals = True
+
+    def spent(self) -> None:
+        """Note that an append succeeded: the turn went to the next with it."""
+        self._in_line = False
+
+    async def wait(self) -> None:
+        """Return when this writer may decide, with the view where the ledger stands; at once where it has no rivals.
+
+        Raises:
+            LedgerError: the ledger cannot be asked.
+        """
+        if not self._has_rivals:
+            return
+        self._in_line = True
+        turn = await self._ledger.take_turn()
+        self._has_rivals = not turn.mine or turn.waiting > 0
+        deadline = self._clock.monotonic() + PATIENCE_SECONDS
+        while not turn.mine and self._clock.monotonic() < deadline:
+            turn = await self._look(turn)
+        if self._replica.view.revision < turn.revision:
+            await self._replica.catch_up()
+
+    async def _look(self, turn: Turn) -> Turn:
+        lapses_in = timedelta(microseconds=max(turn.until - turn.now, 0))
+        await self._replica.reached(turn.revision + 1, min(LOOK, lapses_in))
+        seen = await self._ledger.see_turn()
+        return await self._ledger.take_turn() if seen.is_free else seen
+
+    async def leave(self) -> None:
+        """Pass the turn, or the place in line, on where it was not used."""
+        if self._in_line:
+            self._in_line = False
+            # It lapses by itself where the ledger cannot be told.
+            with contextlib.suppress(LedgerError):
+                await self._ledger.pass_turn()
