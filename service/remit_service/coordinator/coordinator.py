@@ -16,10 +16,9 @@ from typing import TYPE_CHECKING, Any, Final
 from uuid import uuid4
 
 from remit_service.coordination import command as commands
-from remit_service.coordination.machine import Walk
-from remit_service.coordination.values import Ask, Refusal
+from remit_service.coordination.values import Refusal
 from remit_service.coordination.work import refuse
-from remit_service.coordinator.judge import judge
+from remit_service.coordinator.judge import walked
 from remit_service.coordinator.rates import Rates
 from remit_service.coordinator.reply import Key, Reply, refused, refused_reply
 from remit_service.coordinator.sweeper import Sweeper
@@ -147,14 +146,8 @@ class Coordinator:
         """Return how the writer decides a command: the machine, asking the policy whenever it needs to."""
 
         def decide(view: View, at: Instant) -> Verdict:
-            decisions.clear()
             policy = self.point.policy
-            with Walk(view, policy.tables, at) as walk:
-                outcome = walk.start(command)
-                while isinstance(outcome, Ask):
-                    verdict, decided = judge(policy, view, at, outcome)
-                    decisions.append(decided)
-                    outcome = walk.send(verdict)
+            outcome, decisions[:] = walked(policy, view, at, command)
             if isinstance(outcome, Refusal):
                 return refused(outcome, policy.reasons)
             return Accepted(changes=outcome.changes, result=outcome.result)

@@ -14,7 +14,8 @@ from remit_graph.model.resource_type import concurrency_of
 from remit_service.asking import ask_now
 from remit_service.capability.presented import shown_id
 from remit_service.coordination.facts import Manner
-from remit_service.coordination.values import Claim, Verdict
+from remit_service.coordination.machine import Walk
+from remit_service.coordination.values import Ask, Claim, Verdict
 from remit_service.decision.caller import Caller
 from remit_service.decision.decide import Prepared, decide_now, prepare
 from remit_service.decision.request import Entity, Evaluation
@@ -26,7 +27,8 @@ if TYPE_CHECKING:
 
     from remit_graph.model.instant import Instant
     from remit_graph.view.state import View
-    from remit_service.coordination.values import Ask
+    from remit_service.coordination.command import Command
+    from remit_service.coordination.machine import Outcome
     from remit_service.decision.decision import Decision
     from remit_service.decision.resolve import Question
     from remit_service.policy import Policy
@@ -46,6 +48,22 @@ class Decided:
     evaluation: Evaluation
     caller: Caller
     phase: str
+
+
+def walked(policy: Policy, view: View, at: Instant, command: Command) -> tuple[Outcome, list[Decided]]:
+    """Carry a command out on the view, asking the policy whatever the machine asks; the view is as before afterwards.
+
+    Returns:
+        The changes with the answer, or the refusal; and what was decided on the way, in order.
+    """
+    decisions: list[Decided] = []
+    with Walk(view, policy.tables, at) as walk:
+        outcome = walk.start(command)
+        while isinstance(outcome, Ask):
+            verdict, decided = judge(policy, view, at, outcome)
+            decisions.append(decided)
+            outcome = walk.send(verdict)
+    return outcome, decisions
 
 
 def judge(policy: Policy, view: View, at: Instant, ask: Ask) -> tuple[Verdict, Decided]:

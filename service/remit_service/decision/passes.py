@@ -32,10 +32,11 @@ def approval_facts(_code: str, case: Case) -> dict[str, Any]:
     """Return the facts of an approval that is missing, short of votes or stale."""
     demanded = case.result.get("approvals") or [{}]
     given = case.document.get("approval") or {}
+    counting = given.get("approvers", ()) if given.get("current") else ()
     return {
         "rule": demanded[0].get("rule"),
         "quorum": demanded[0].get("quorum"),
-        "approvers": str(len(given.get("approvers", ()))),
+        "approvers": str(len(counting)),
         "approval_id": given.get("approval_id"),
     }
 

@@ -102,21 +102,17 @@ _TEMPLATE: Final = Chapter(
     ),
 )  # fmt: skip
 
-_TURNS: Final = Chapter(
-    title="One runner, one order",
-    teaches="A job that fires twice runs once; a migration out of order does not run at all.",
+_JOB: Final = Chapter(
+    title="The job that fires twice",
+    teaches="It runs once: one runner holds it, and the others are told to follow.",
     beats=(
         begins("a runner starts the daily job", "job", "instance:runner-a", "RUN_JOB", "job:daily-seo-publish",
                context={}),
         Act(says="the platform fires the job twice", call="POST /v1/operations", status=409, code="follower",
             outcome="wait", body=asks("instance:runner-b", "RUN_JOB", "job:daily-seo-publish", context={})),
-        Beat(says="migration 105 is asked for before 104, and approved by nobody",
-             subject="instance:migration-runner-1", action="MIGRATE_SCHEMA", resource="db:schema:content",
-             context={"expected_version": "v103", "sequence": {"number": 105, "depends_on": [104]}},
-             outcome="deny",
-             reasons=("capability_required", "approval_required", "lease_required", "sequence_violated")),
+        *writes("job", "run_42", read="run_41"),
     ),
 )  # fmt: skip
 
-COORDINATION: Final = (_SIDE_BY_SIDE, _QUEUE, _PAUSED, _HUMAN, _TEMPLATE, _TURNS)
+COORDINATION: Final = (_SIDE_BY_SIDE, _QUEUE, _PAUSED, _HUMAN, _TEMPLATE, _JOB)
 """What several do at once, and what comes of it."""

@@ -11,6 +11,7 @@ from typing import Final
 from remit_service.demo.act import Beat, Chapter
 from remit_service.demo.coordination import COORDINATION
 from remit_service.demo.incidents import INCIDENTS
+from remit_service.demo.migrations import MIGRATIONS
 from remit_service.demo.owners import OWNERS
 
 _READ: Final = {"expected_version": "rev_331", "resource_version": "rev_331", "risk": "LOW"}
@@ -175,5 +176,5 @@ QUESTIONS: Final = (
 )
 """What is decided without anybody holding anything."""
 
-STORY: Final = (*QUESTIONS, *COORDINATION, *INCIDENTS, *OWNERS)
+STORY: Final = (*QUESTIONS, *COORDINATION, *MIGRATIONS, *INCIDENTS, *OWNERS)
 """The whole story, in the order it is told."""

@@ -32,13 +32,13 @@ def begins(says: str, name: str, subject: str, action: str, resource: str, **opt
     )
 
 
-def writes(name: str, final_version: str) -> tuple[Act, ...]:
+def writes(name: str, final_version: str, *, read: str = "rev_1") -> tuple[Act, ...]:
     """Return the rest of the write protocol: read and check, execute, verify, receipt and release."""
     step = f"POST /v1/operations/{{{name}}}"
     token = {"lease_epoch": f"{{{name}_token}}"}
     return (
         Act(says="it reads the version, which is the planned one", call=f"{step}/precondition",
-            body={"current_version": "rev_1"}),
+            body={"current_version": read}),
         Act(says="it writes with the token, and says so", call=f"{step}/executed",
             body={**token, "result": "applied"}),
         Act(says="it looks whether the page is as it should be", call=f"{step}/verified",

@@ -10,10 +10,9 @@ from remit_graph.model.edge import EdgeType
 from remit_graph.view.grounds import ViewGrounds
 from remit_graph.view.members import reached
 from remit_service.coordination.command import EndLease
-from remit_service.coordination.machine import Walk
 from remit_service.coordination.standing import edge_facts
-from remit_service.coordination.values import Ask, Refusal
-from remit_service.coordinator.judge import judge
+from remit_service.coordination.values import Refusal
+from remit_service.coordinator.judge import walked
 from remit_service.coordinator.reply import refused
 from remit_service.governance.law import Actor, permitted, refused_by_policy
 from remit_service.writer.command import Accepted, Refused, Verdict
@@ -31,11 +30,7 @@ def end_lease(
 ) -> Verdict:
     """Decide that a lease ends for its holder, and its fence is raised; what waits for it is served."""
     command = EndLease(lease_id=lease_id, actor=actor.principal, reason=reason or "revoked")
-    with Walk(view, policy.tables, at) as walk:
-        outcome = walk.start(command)
-        while isinstance(outcome, Ask):
-            verdict, _ = judge(policy, view, at, outcome)
-            outcome = walk.send(verdict)
+    outcome, _ = walked(policy, view, at, command)
     if isinstance(outcome, Refusal):
         return refused(outcome, policy.reasons)
     ended = [lease_id] if outcome.changes else []
