@@ -59,7 +59,13 @@ class PolicyNotTaken(LedgerUnavailable):
 
 
 async def put_policy_in_force(
-    point: DecisionPoint, *, offered_by: str | None = None, actor: str = "system", reason: str = "start"
+    point: DecisionPoint,
+    *,
+    offered_by: str | None = None,
+    actor: str = "system",
+    reason: str = "start",
+    action: str = ACTIVATE,
+    beside: Callable[[View, Instant], Change] | None = None,
 ) -> int:
     """Activate the point's bundle and return the policy epoch; the one that is active already stays so (F002).
 
@@ -68,6 +74,8 @@ async def put_policy_in_force(
         offered_by: The replica that starts, if this is a start: what it offered before is not activated again.
         actor: Who does it.
         reason: Why; it stays in the chain.
+        action: What the ledger calls it.
+        beside: Makes a change that goes with it, if anything changes.
 
     Raises:
         LedgerError: nothing was appended.
@@ -81,14 +89,16 @@ async def put_policy_in_force(
             advice="move large data out of the bundle and into the graph",
         )
 
-    def decide(view: View, _at: Instant) -> Accepted:
+    def decide(view: View, at: Instant) -> Accepted:
         body = _activation(view, policy.revision, offered_by)
         if body and not _holds(view, policy.revision):
             body["archive"] = b64encode(archive).decode()
         changes = (Change(KIND, body),) if body else ()
+        if body and beside is not None:
+            changes = (beside(view, at), *changes)
         return Accepted(changes=changes, result={"policy_epoch": body.get("policy_epoch", view.policy_epoch)})
 
-    done = await point.submit(Submission(action=ACTIVATE, actor=actor, decide=decide, reason=reason))
+    done = await point.submit(Submission(action=action, actor=actor, decide=decide, reason=reason))
     verdict = cast("Accepted", done.verdict)
     return int(verdict.result["policy_epoch"])
 

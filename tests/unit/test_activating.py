@@ -238,3 +238,72 @@ def test_a_policy_that_is_not_there_is_not_activated(
     assert result.exit_code == 2
     assert says in result.stderr
     assert remit(tmp_path, "policy", "activate")["policy_epoch"] == 1
+
+
+def test_an_earlier_policy_is_recovered_with_a_record_in_the_chain(tmp_path: Path, frozen: Path) -> None:
+    """Whoever may open the store brings it back, whatever the policy in force says; who and why stay in the chain."""
+    remit(tmp_path, "store", "init", "--world", str(shipped_world("seo")))
+    first = remit(tmp_path, "policy", "activate")["policy_revision"]
+    second = remit(tmp_path, "policy", "activate", str(frozen))["policy_revision"]
+
+    done = remit(tmp_path, "recover", "--policy", first, "--reason", "nobody can govern")
+
+    assert (done["policy_revision"], done["policy_epoch"]) == (first, 3)
+    records, changes = asyncio.run(recoveries(tmp_path))
+    assert [(each["policy_revision"], each["was"], each["reason"]) for each in records] == [
+        (first, second, "nobody can govern")
+    ]
+    assert [each for each in changes if "recovery.put" in each] == [["command", "recovery.put", "policy.activate"]]
+
+
+async def recoveries(folder: Path) -> tuple[list[Any], list[list[str]]]:
+    """Return the records of recoveries, and the kinds of the changes of each revision."""
+    async with a_point(folder, "reader") as point:
+        kinds: dict[int, list[str]] = {}
+        async for row in point.ledger.rows():
+            kinds.setdefault(row.revision, []).append(json.loads(row.body)["kind"])
+        return list(point.view.records["recovery"].values()), list(kinds.values())
+
+
+async def test_a_policy_that_cannot_be_evaluated_is_recovered_from(tmp_path: Path) -> None:
+    """Everything is denied and no command is taken; the way back works all the same, and decisions go on."""
+    async with a_point(tmp_path, "one") as one:
+        sound = one.policy_revision
+        broken = {"policy_epoch": one.view.policy_epoch + 1, "policy_revision": "sha256:" + "1" * 64}
+        assert one.replica.head is not None
+        change = Change("policy.activate", broken)
+        command = Command(action="ACTIVATE_POLICY", actor="system", at=one.now(), changes=(change,))
+        await one.ledger.append(one.replica.head, [command])
+        await one.replica.catch_up()
+        assert await codes(one) == ("policy_mismatch",)
+
+        done = await asyncio.to_thread(remit, tmp_path, "recover", "--policy", sound, "--reason", "a broken bundle")
+
+        assert await one.replica.reached(done["revision"], SOON)
+        assert await codes(one) == ()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says", "code"),
+    [
+        (["--policy", "sha256:" + "0" * 64], "was never in force in this store", 1),
+        (["--policy", "FIRST"], "is in force", 1),
+        ([], "name a principal or a --policy", 2),
+        (["human:security", "--policy", "FIRST"], "name a principal or a --policy", 2),
+    ],
+)
+def test_a_recovery_that_makes_no_sense_changes_nothing(
+    tmp_path: Path, arguments: list[str], says: str, code: int
+) -> None:
+    """It is told what is wrong, and the ledger stays as it is."""
+    remit(tmp_path, "store", "init", "--world", str(shipped_world("seo")))
+    first = remit(tmp_path, "policy", "activate")["policy_revision"]
+    before = remit(tmp_path, "graph", "show")["revision"]
+    told = [first if each == "FIRST" else each for each in arguments]
+
+    store = f"sqlite:///{tmp_path / 'remit.db'}"
+    result = CliRunner().invoke(app, ["--store", store, "recover", *told, "--reason", "x"])
+
+    assert result.exit_code == code
+    assert says in result.stderr
+    assert remit(tmp_path, "graph", "show")["revision"] == before

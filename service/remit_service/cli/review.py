@@ -12,9 +12,10 @@ from remit_service.bootstrap import running_point
 from remit_service.cli.context import call_of, run
 from remit_service.cli.coordination import perform
 from remit_service.cli.exits import DONE, REFUSED, Failure
-from remit_service.cli.output import table
+from remit_service.cli.output import Output, table
 from remit_service.cli.target import Unrecorded
 from remit_service.governance.founding import recover as recover_root
+from remit_service.governance.founding import recover_policy
 from remit_service.writer.command import Refused
 
 
@@ -43,22 +44,35 @@ def _print(console: Console, document: Mapping[str, Any]) -> None:
 
 def recover(
     context: typer.Context,
-    principal: Annotated[str, typer.Argument(help="Who is to be a root, with a new key.")],
     reason: Annotated[str, typer.Option(help="Why; it stays in the chain.")],
+    principal: Annotated[str | None, typer.Argument(help="Who is to be a root, with a new key.")] = None,
+    policy: Annotated[str | None, typer.Option(help="Instead: a policy that was in force before, sha256:…")] = None,
 ) -> None:
-    """Make a principal a root with a new key, whatever the graph says; on the store itself only."""
+    """Make a principal a root with a new key, or an earlier policy the one in force; on the store itself only."""
     call = call_of(context)
 
     async def work() -> int:
         settings = call.settings()
         if settings.url is not None:
             raise Failure("this works on the store itself", advice="leave --url out, on the store's own host")
+        if (principal is None) == (policy is None):
+            raise Failure("name a principal or a --policy", advice="a root and a policy are recovered one by one")
         async with running_point(settings, Unrecorded(), activate=False) as point:
-            done = await recover_root(point, principal=principal, reason=reason)
+            if principal is not None:
+                done = await recover_root(point, principal=principal, reason=reason)
+            else:
+                done = await recover_policy(point, revision=str(policy), reason=reason)
         if isinstance(done, Refused):
             raise Failure(done.message, code=REFUSED)
-        call.output.show(done, done["key"])
-        call.output.tell(f"`{done['principal']}` is a root, with the identity `{done['identity']}`; keep the key")
+        _tell(call.output, done)
         return DONE
 
     run(call, work)
+
+
+def _tell(output: Output, done: Mapping[str, Any]) -> None:
+    if "key" in done:
+        output.show(done, done["key"])
+        output.tell(f"`{done['principal']}` is a root, with the identity `{done['identity']}`; keep the key")
+    else:
+        output.show(done, f"policy {done['policy_revision']} is in force again, epoch {done['policy_epoch']}")

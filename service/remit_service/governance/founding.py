@@ -1,4 +1,4 @@
-"""The first root of a realm, and the way back when nobody can govern any more.
+"""The first root of a realm, and the ways back when nobody can govern any more: another root, or an earlier policy.
 
 Both are done on the store itself, by whoever may open it; neither can be asked for over HTTP. A key is shown once and
 stored as a hash. A recovery leaves a record in the chain, so that nobody can say later that the root was always there.
@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 from remit_graph.model.change import Change
 from remit_graph.model.principal import Principal
+from remit_service.activating import bundle_of_history, put_policy_in_force
 from remit_service.governance.names import unknown_principal
 from remit_service.identity.api_key import new_key
+from remit_service.policy import policy_of
 from remit_service.writer.command import Accepted, Refused, Submission, Verdict
 
 if TYPE_CHECKING:
@@ -65,6 +67,34 @@ def _bound(root: Principal, at: Instant, name: str) -> tuple[str, list[Change]]:
         Change("principal.put", replace(root, identities=identities, disabled=False).record()),
         Change("api_key.put", record),
     ]
+
+
+async def recover_policy(point: DecisionPoint, *, revision: str, reason: str) -> dict[str, Any] | Refused:
+    """Put a policy in force again that was before, whatever the one in force says; the chain keeps that and why.
+
+    A policy that refuses everything, or that no decision point can evaluate, cannot be asked to let itself be replaced.
+
+    Raises:
+        LedgerError: nothing was appended, or the history cannot be read.
+        PolicyNotTaken: what the history holds is not that bundle.
+        BundleRefused, EngineError: this program cannot evaluate it.
+    """
+    bundle = await bundle_of_history(point.ledger, revision)
+    if bundle is None:
+        message = f"the policy `{revision}` was never in force in this store"
+        return Refused(code="not_found", message=message, facts={"id": revision})
+    if point.view.policy_revision == revision:
+        message = f"the policy `{revision}` is in force"
+        return Refused(code="already_exists", message=message, facts={"id": revision})
+    point.policy = policy_of(bundle)
+
+    def record(view: View, at: Instant) -> Change:
+        name = f"recovery-{view.revision + 1}"
+        was = view.policy_revision
+        return Change("recovery.put", {"id": name, "policy_revision": revision, "was": was, "reason": reason, "at": at})
+
+    epoch = await put_policy_in_force(point, reason=reason, action=RECOVER, beside=record)
+    return {"policy_revision": revision, "policy_epoch": epoch, "revision": point.view.revision}
 
 
 async def recover(point: DecisionPoint, *, principal: str, reason: str) -> dict[str, Any] | Refused:
