@@ -14,8 +14,10 @@ What it does not do: check the laws of the model. It appends what it is given (r
 
 from __future__ import annotations
 
+import secrets
 from dataclasses import dataclass
 from datetime import timedelta
+from enum import StrEnum
 from typing import TYPE_CHECKING, Final, Protocol
 
 if TYPE_CHECKING:
@@ -23,6 +25,25 @@ if TYPE_CHECKING:
 
     from remit_graph.model.change import Command, Entry, Row
     from remit_graph.model.instant import Instant
+
+
+class State(StrEnum):
+    """Whether a ledger may be used; it stands in the store, so that every process knows."""
+
+    READY = "ready"
+    UNFINISHED = "unfinished"
+    """A restore or a move is filling it, or was cut short: nothing is read from it to decide."""
+    MOVED = "moved"
+    """It went on in another store under the same identity: closed for writing, for good."""
+
+
+USABLE: Final = frozenset({State.READY})
+"""What is opened unless somebody asks for more."""
+
+
+def new_store_id() -> str:
+    """Return an id that no other store has."""
+    return secrets.token_hex(16)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,6 +59,9 @@ class Head:
         at: Instant of the last command, microseconds UTC; 0 is none.
         schema: The schema that rows are written in.
         now: The store's own clock when this was read, microseconds UTC.
+        state: Whether the ledger may be used.
+        note: What an unfinished ledger is made from, or where a moved one went.
+        needs: The version of Remit that switched the store to `schema`; empty for the first schema.
     """
 
     store_id: str
@@ -48,6 +72,28 @@ class Head:
     at: Instant
     schema: int
     now: Instant
+    state: State = State.READY
+    note: str = ""
+    needs: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Beginning:
+    """What a ledger is to become that is filled from another one or from a backup.
+
+    Attributes:
+        store_id: The identity it has from the start; nobody sees it before it is ready.
+        incarnation: Of that identity.
+        schema: The schema that its rows are written in.
+        needs: As in `Head`.
+        note: What it is made from, for whoever meets it unfinished.
+    """
+
+    store_id: str
+    incarnation: int
+    schema: int
+    needs: str
+    note: str
 
 
 TURN: Final = timedelta(milliseconds=100)
@@ -86,6 +132,35 @@ class StoredResult:
     fingerprint: str | None
     revision: int
     result: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stored:
+    """A revision as it stands in a ledger, to be put into another one byte for byte."""
+
+    rows: tuple[Row, ...]
+    answer: StoredResult | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Seen:
+    """A decision point that uses the ledger.
+
+    Attributes:
+        name: Of the process.
+        version: Of its Remit.
+        schema: The newest row schema that it knows.
+        seen_at: When it last said so, by the store's clock.
+    """
+
+    name: str
+    version: str
+    schema: int
+    seen_at: Instant
+
+    def __str__(self) -> str:
+        """Return it for a person."""
+        return f"{self.name}, Remit {self.version}, rows up to schema {self.schema}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -196,6 +271,58 @@ class Ledger(Protocol):
         """
         ...
 
+    async def results(self, request_ids: Sequence[str]) -> Sequence[StoredResult]:
+        """Return what those of `request_ids` were answered with that were appended, in no order."""
+        ...
+
+    async def put_back(self, expected: Head, revisions: Sequence[Stored]) -> Head:
+        """Append `revisions` to an unfinished ledger as they stand, byte for byte, in one transaction.
+
+        Returns:
+            The head after it.
+
+        Raises:
+            ChainBroken: they do not follow `expected` by their hashes; nothing was appended.
+            HeadMoved, ForeignStore, LedgerUnavailable, ModelError: as `append`.
+        """
+        ...
+
+    async def finish(self, expected: Head) -> Head:
+        """Let an unfinished ledger be used.
+
+        Raises:
+            HeadMoved, ForeignStore: it does not stand at `expected`.
+        """
+        ...
+
+    async def materialised(self) -> None:
+        """Return when what is brought along after a commit is there for all that was appended before this call."""
+        ...
+
+    async def move_away(self, to: str) -> Head:
+        """Close the ledger for writing, for good: it goes on at `to`. Done again for the same place, nothing changes.
+
+        Raises:
+            ForeignStore: it went elsewhere already.
+        """
+        ...
+
+    async def enable_schema(self, schema: int, version: str) -> Head:
+        """Let rows be written in `schema` from here on, if that is a later one; `version` is who knows it."""
+        ...
+
+    async def announce(self, name: str, version: str, schema: int) -> None:
+        """Say that a decision point of this name uses the ledger; what was not seen for an hour is forgotten."""
+        ...
+
+    async def depart(self, name: str) -> None:
+        """Forget a decision point that stops."""
+        ...
+
+    async def seen(self, within: timedelta) -> Sequence[Seen]:
+        """Return the decision points that were seen lately, by name."""
+        ...
+
     async def checkpoint(self) -> Checkpoint | None:
         """Return the newest checkpoint, or None."""
         ...
@@ -224,6 +351,8 @@ class Ledger(Protocol):
 
         Args:
             after: The incarnation of the store whose place this one takes; the new one is above it and its own.
+
+        A store that was moved away is opened by this: as another one, so that the two never share an identity.
         """
         ...
 

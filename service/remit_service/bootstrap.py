@@ -20,6 +20,7 @@ from remit_service.coordination.bounds import LeasePolicy
 from remit_service.coordinator.coordinator import Coordinator
 from remit_service.engines.opa import OpaEngine
 from remit_service.engines.standby import StandbyEngine
+from remit_service.keeping.attendance import Attendance, process_name
 from remit_service.keeping.keeper import Keeper
 from remit_service.opening import bring_in, read_world, shipped_world
 from remit_service.point import Bounds, DecisionPoint, Recorder
@@ -73,6 +74,9 @@ async def running_point(
         if activate:
             await put_policy_in_force(point, offered_by=settings.replica)
             await point.replica.accompany(Following(point, make))
+            attendance = Attendance(ledger, process_name(settings.replica))
+            attendance.start()
+            stack.push_async_callback(attendance.aclose)
             keeper = Keeper(point.replica, point.submit)
             keeper.start()
             stack.push_async_callback(keeper.aclose)

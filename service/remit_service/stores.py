@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Final
 from urllib.parse import unquote, urlsplit
 
 from remit_graph.errors import ForeignStore, LedgerUnavailable
+from remit_graph.ports import USABLE, State
 from remit_graph.sqlite.ledger import SqliteLedger
 from remit_graph.sqlite.migrate import migrate as migrate_file
 from remit_graph.sqlite.options import SqliteOptions
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from remit_graph.neo4j import Neo4jLedger, Neo4jOptions
-    from remit_graph.ports import Ledger
+    from remit_graph.ports import Beginning, Ledger
     from remit_service.clock import Clock
     from remit_service.settings import Settings
 
@@ -68,28 +69,30 @@ def neo4j_options(settings: Settings) -> Neo4jOptions:
     )
 
 
-async def open_store(settings: Settings, clock: Clock, *, realm: str | None = None) -> Ledger:
-    """Open the ledger that is there.
+async def open_store(
+    settings: Settings, clock: Clock, *, realm: str | None = None, accepts: frozenset[State] = USABLE
+) -> Ledger:
+    """Open the ledger that is there, in one of the states that are accepted.
 
     Raises:
         LedgerError: it is missing, foreign, locked, without constraints …; `advice` says what to do.
     """
     path = sqlite_path(settings.store)
     if path is not None:
-        return await SqliteLedger.open(path, realm, options=_options(settings, clock))
-    return await _neo4j().open(neo4j_options(settings), realm)
+        return await SqliteLedger.open(path, realm, options=_options(settings, clock), accepts=accepts)
+    return await _neo4j().open(neo4j_options(settings), realm, accepts=accepts)
 
 
-async def make_store(settings: Settings, clock: Clock, *, realm: str) -> Ledger:
-    """Make a new ledger for `realm` and open it.
+async def make_store(settings: Settings, clock: Clock, *, realm: str, beginning: Beginning | None = None) -> Ledger:
+    """Make a new ledger for `realm` and open it; with `beginning` an unfinished one, to be filled.
 
     Raises:
         LedgerError: something is there already, or it cannot be written.
     """
     path = sqlite_path(settings.store)
     if path is not None:
-        return await SqliteLedger.init(path, realm, options=_options(settings, clock))
-    return await _neo4j().init(neo4j_options(settings), realm)
+        return await SqliteLedger.init(path, realm, options=_options(settings, clock), beginning=beginning)
+    return await _neo4j().init(neo4j_options(settings), realm, beginning=beginning)
 
 
 async def open_or_make_store(settings: Settings, clock: Clock, *, realm: str) -> Ledger:
@@ -138,6 +141,24 @@ async def remove_store(settings: Settings) -> None:
         return
     for companion in SQLITE_COMPANIONS:
         path.with_name(f"{path.name}{companion}").unlink(missing_ok=True)
+
+
+async def discard_unfinished(settings: Settings, clock: Clock) -> bool:
+    """Remove what a restore or a move left unfinished; anything else is left alone. Returns whether there was one.
+
+    Raises:
+        LedgerUnavailable: the store cannot be reached.
+    """
+    if not store_exists(settings):
+        return False
+    try:
+        ledger = await open_store(settings, clock, accepts=frozenset({State.UNFINISHED}))
+    except ForeignStore:
+        # Whatever else is there is told by the attempt to make a store in its place.
+        return False
+    await ledger.aclose()
+    await remove_store(settings)
+    return True
 
 
 async def migrate_store(settings: Settings) -> Sequence[str]:

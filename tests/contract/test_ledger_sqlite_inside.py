@@ -16,14 +16,15 @@ from typing import TYPE_CHECKING
 import pytest
 
 from remit_graph.errors import ForeignStore, HeadMoved, LedgerUnavailable, ModelError, SchemaTooNew
-from remit_graph.model.change import Change
-from remit_graph.ports import Checkpoint
+from remit_graph.model.change import GENESIS, Change
+from remit_graph.ports import Checkpoint, State
 from remit_graph.sqlite import SqliteLedger, SqliteOptions, checkpoints
 from remit_graph.sqlite.lock import WriterLock
 from remit_graph.sqlite.migrate import migrate
 from remit_graph.sqlite.statements import LAYOUTS
 from remit_graph.sqlite.store_file import LAYOUT, write_ahead
 from tests.contract.ledger_commands import a_command, append, append_racing, edge_begin, everything
+from tests.contract.ledgers import REALM
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -355,6 +356,24 @@ async def test_a_migration_keeps_the_log(ledger: SqliteLedger, path: Path) -> No
         migrate(path, SOON)
 
 
+async def test_a_file_of_the_first_layout_is_migrated(path: Path) -> None:
+    """A ledger from before states were kept is refused with the way out, and usable as it was after the migration."""
+    values = f"VALUES (1, 'a', '{REALM}', 3, 0, '{GENESIS}', 0, 1)"
+    insert = f"INSERT INTO head (singleton, store_id, realm, incarnation, revision, hash, at, schema) {values}"
+    _execute(path, *LAYOUTS[0], insert)
+
+    with pytest.raises(ForeignStore) as caught:
+        await SqliteLedger.open(path)
+    assert migrate(path, SOON) == (1, LAYOUT)
+
+    assert "remit store migrate" in caught.value.advice
+    ledger = await SqliteLedger.open(path)
+    head = await ledger.head()
+    assert (head.incarnation, head.state, head.note, head.needs) == (3, State.READY, "", "")
+    assert (await append(ledger)).revision == 1
+    await ledger.aclose()
+
+
 async def test_a_migration_happens_whole_or_not_at_all(ledger: SqliteLedger, path: Path) -> None:
     """A step that fails leaves the layout, the tables and the rows as they were."""
     await append(ledger)
@@ -369,13 +388,15 @@ async def test_a_migration_happens_whole_or_not_at_all(ledger: SqliteLedger, pat
 
 WITHOUT_TURNS = tuple(f"ALTER TABLE head DROP COLUMN {name}" for name in ("turn_of", "turn_until", "turn_asked"))
 """What takes back the third layout."""
+WITHOUT_STATE = ("DROP TABLE replica", *(f"ALTER TABLE head DROP COLUMN {each}" for each in ("state", "note", "needs")))
+"""What takes back the fourth."""
 
 
 async def test_receipts_from_before_their_table_are_found(ledger: SqliteLedger, path: Path) -> None:
     """A store of the first layout is migrated, and says which revision wrote a receipt last; a wrong one is told."""
     await append(ledger, Change("receipt.put", {"id": "coord_1", "status": "EXPIRED"}))
     last = await append(ledger, Change("receipt.put", {"id": "coord_1", "status": "COMPLETED"}))
-    _execute(path, "DROP TABLE receipt", *WITHOUT_TURNS, "PRAGMA user_version = 1")
+    _execute(path, "DROP TABLE receipt", *WITHOUT_STATE, *WITHOUT_TURNS, "PRAGMA user_version = 1")
 
     assert migrate(path, SOON) == (1, LAYOUT)
     assert await ledger.receipt("coord_1") == last

@@ -215,7 +215,7 @@ def test_an_unknown_thing_finds_nothing(kind: str, unknown: dict[str, Any]) -> N
     assert (walking.found, walking.looked_at) == ([], 0)
 
 
-TOKEN = PageToken(revision=60, at=5 * SECOND, after="doc:1", limit=100, fingerprint="f")
+TOKEN = PageToken(store="a.1", revision=60, at=5 * SECOND, after="doc:1", limit=100, fingerprint="f")
 
 
 def test_a_token_reads_as_it_was_sealed() -> None:

@@ -1,6 +1,6 @@
 """The append: one transaction that moves the head from where the writer decided, or changes nothing.
 
-(1) Spell the batch and plan what it changes in the graph, before anything is locked.
+(1) Plan what the batch, spelled by `spell`, changes in the graph, before anything is locked.
 (2) Lock the head, read the clock, compare, and add rows and results: one statement.
 (3) Bring the graph along, unless it is behind already or the batch is too large for one transaction.
 (4) Commit. Whatever the database refused has a name at the port.
@@ -18,8 +18,7 @@ from remit_graph.neo4j.blame import why_refused
 from remit_graph.neo4j.database import rows_of
 from remit_graph.neo4j.materialise import materialise
 from remit_graph.neo4j.plan import plan, steps_of
-from remit_graph.neo4j.spell import spell
-from remit_graph.ports import Head
+from remit_graph.neo4j.read import head_of
 from remit_graph.refusals import require_near, require_order, turn_taken, why_not_moved
 
 if TYPE_CHECKING:
@@ -27,9 +26,10 @@ if TYPE_CHECKING:
 
     from neo4j import AsyncManagedTransaction
 
-    from remit_graph.model.change import Command, Entry
+    from remit_graph.model.change import Entry
     from remit_graph.neo4j.database import Database
     from remit_graph.neo4j.spell import Spelled
+    from remit_graph.ports import Head
 
 INLINE: Final = 2_000
 """Elements of the graph that one append changes itself; more are brought along after the commit (rules.md 11)."""
@@ -46,10 +46,9 @@ class Appended:
     materialised: bool
 
 
-async def append(database: Database, expected: Head, batch: Sequence[Command], writer: str) -> Appended:
-    """Append `batch` after `expected` as `writer`; see the port for what it raises."""
-    # (1) Spell and plan.
-    spelled = spell(expected, batch)
+async def append(database: Database, expected: Head, spelled: Spelled, writer: str) -> Appended:
+    """Append a batch after `expected`, which it was spelled for, as `writer`; see the port for what it raises."""
+    # (1) Plan.
     waves = plan(steps_of(spelled.entries))
     parameters = _parameters(expected, spelled, database.options.max_clock_skew)
     parameters |= {"writer": writer, "turn": database.options.turn // timedelta(microseconds=1)}
@@ -59,7 +58,7 @@ async def append(database: Database, expected: Head, batch: Sequence[Command], w
         # (2) Move the head.
         found = await rows_of(transaction, "append", **parameters)
         if not found or not found[0]["fits"]:
-            _refuse(expected, found, batch, parameters["max_clock_skew"])
+            _refuse(expected, found, spelled.entries, parameters["max_clock_skew"])
         # (3) Bring the graph along.
         if found[0]["caught_up"]:
             await materialise(transaction, waves)
@@ -70,7 +69,7 @@ async def append(database: Database, expected: Head, batch: Sequence[Command], w
     try:
         materialised = await database.write(work, hold_at_most=hold_at_most)
     except ConstraintBroken as error:
-        raise await why_refused(database, batch, error) from error
+        raise await why_refused(database, spelled.entries, error) from error
     return Appended(entries=spelled.entries, materialised=materialised)
 
 
@@ -84,6 +83,7 @@ def _parameters(expected: Head, spelled: Spelled, max_clock_skew: timedelta) -> 
         "revision": expected.revision,
         "hash": expected.hash,
         "schema": expected.schema,
+        "state": str(expected.state),
         "first_at": spelled.entries[0].at,
         "last_at": last.at,
         "max_clock_skew": max_clock_skew // timedelta(microseconds=1),
@@ -95,23 +95,19 @@ def _parameters(expected: Head, spelled: Spelled, max_clock_skew: timedelta) -> 
     }
 
 
-def _refuse(expected: Head, found: Sequence[Mapping[str, Any]], batch: Sequence[Command], skew: int) -> NoReturn:
+def _refuse(expected: Head, found: Sequence[Mapping[str, Any]], entries: Sequence[Entry], skew: int) -> NoReturn:
     """Say why the head could not be moved."""
     if not found:
         raise ForeignStore(
             f"the database holds no ledger of realm `{expected.realm}` any more",
             advice="stop writing and find out who emptied it; put a backup back with `remit store restore`",
         )
-    told = {name: found[0][name] for name in _HEAD}
-    head = Head(realm=expected.realm, **told)
+    head = head_of(expected.realm, dict(found[0]))
     if (error := why_not_moved(expected, head)) is not None:
         raise error
     if found[0]["taken"]:
         raise turn_taken(found[0]["turn_until"], head.now)
-    instants = [command.at for command in batch]
+    instants = [entry.at for entry in entries]
     require_order(instants, head.at)
     require_near(instants, head.now, skew)
     raise AssertionError("the head stands where the writer decided, and yet it did not move")
-
-
-_HEAD: Final = ("store_id", "incarnation", "revision", "hash", "at", "schema", "now")

@@ -15,12 +15,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from remit_graph.errors import LedgerError
-    from remit_graph.model.change import Change, Command
+    from remit_graph.model.change import Change, Entry
     from remit_graph.neo4j.database import Database
     from remit_graph.neo4j.nouns import Named
 
 
-async def why_refused(database: Database, batch: Sequence[Command], error: ConstraintBroken) -> LedgerError:
+async def why_refused(database: Database, batch: Sequence[Entry], error: ConstraintBroken) -> LedgerError:
     """Return what stood in the way of `batch`: a request id, an edge, or something beside the ledger."""
     requests = [command.request_id for command in batch if command.request_id is not None]
     there = {row["request_id"] for row in await database.read("results_there", newest=True, request_ids=requests)}
@@ -68,7 +68,7 @@ class _Edges:
         return None
 
 
-async def _edges_there(database: Database, batch: Sequence[Command]) -> _Edges:
+async def _edges_there(database: Database, batch: Sequence[Entry]) -> _Edges:
     begins = [change.body for change in _changes(batch) if change.kind == "edge.begin"]
     rows = await database.read(
         "edges_there",
@@ -80,7 +80,7 @@ async def _edges_there(database: Database, batch: Sequence[Command]) -> _Edges:
     return _Edges(made, {row["edge_id"]: row["version"] for row in rows if row["current"]})
 
 
-async def _foreign(database: Database, batch: Sequence[Command]) -> ConstraintBroken | None:
+async def _foreign(database: Database, batch: Sequence[Entry]) -> ConstraintBroken | None:
     """Return the error for a batch that meets something written past the ledger."""
     named = [list(_names(command)) for command in batch]
     everything = [each for names in named for each in names]
@@ -106,7 +106,7 @@ _KINDS = ("edge_ids", "principals", "resources", "selectors")
 _KIND_OF_LABEL = {"Principal": "principals", "Resource": "resources", "Selector": "selectors"}
 
 
-def _names(command: Command) -> Iterator[tuple[str, str]]:
+def _names(command: Entry) -> Iterator[tuple[str, str]]:
     for change in command.changes:
         if change.kind == "edge.begin":
             yield "edge_ids", change.body["edge_id"]
@@ -121,5 +121,5 @@ def _name(node: Named) -> str:
     return node.ref.partition("/")[2]
 
 
-def _changes(batch: Sequence[Command]) -> Iterator[Any]:
+def _changes(batch: Sequence[Entry]) -> Iterator[Any]:
     return (change for command in batch for change in command.changes)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
-from remit_graph.errors import ChainBroken, ModelError, SchemaTooNew
+from remit_graph.errors import ChainBroken, ModelError
 from remit_graph.model.change import GENESIS, SCHEMA, Row, entry_of, verify_link
+from remit_graph.refusals import too_new
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,7 +22,7 @@ def judge(found: Sequence[Found], head: Found, after: int, limit: int) -> list[E
 
     Args:
         found: The last row of `after`, the rows after it in order, and if there is more, at least one row more.
-        head: Where the ledger stood before they were read: `revision` and `hash`.
+        head: Where the ledger stood before they were read: `revision`, `hash` and `needs`.
         after: The revision that the reader has.
         limit: How many it wants.
 
@@ -43,7 +44,7 @@ def judge(found: Sequence[Found], head: Found, after: int, limit: int) -> list[E
         entry = _entry(of_revision, digest)
         if entry.schema > SCHEMA:
             if not entries:
-                raise _too_new(entry)
+                raise too_new(entry.revision, entry.schema, head["needs"])
             break
         entries.append(entry)
         reached, digest, later = revision, entry.hash, None
@@ -102,13 +103,4 @@ def _require_end(head: Found, reached: int, digest: str, later: Found | None) ->
 def _missing(revision: int) -> ChainBroken:
     return ChainBroken(
         f"revision {revision} is missing or not whole", advice="run `remit store check`", revision=revision
-    )
-
-
-def _too_new(entry: Entry) -> SchemaTooNew:
-    return SchemaTooNew(
-        f"revision {entry.revision} is of schema {entry.schema}, and this program knows schemas up to {SCHEMA}",
-        advice="install the version of Remit that wrote it, or a later one",
-        schema=entry.schema,
-        revision=entry.revision,
     )

@@ -17,13 +17,16 @@ import asyncio
 import secrets
 from typing import TYPE_CHECKING, Any, Final, Self
 
-from remit_graph.neo4j import append, checkpoints, read, set_aside, store, turns
+from remit_graph.neo4j import append, checkpoints, read, set_aside, standing, store, turns
 from remit_graph.neo4j.backlog import Backlog
 from remit_graph.neo4j.check import NOTHING_VERIFIED, check_chain, check_rest, findings, settled_revision
 from remit_graph.neo4j.database import Database, rows_of
 from remit_graph.neo4j.drift import quick
 from remit_graph.neo4j.schema import install
+from remit_graph.neo4j.spell import respell, spell
 from remit_graph.neo4j.watch import Bell
+from remit_graph.ports import USABLE, State, new_store_id
+from remit_graph.refusals import not_unfinished, require_state, why_not_moved
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping, Sequence
@@ -35,7 +38,8 @@ if TYPE_CHECKING:
     from remit_graph.neo4j.drift import PartDrift
     from remit_graph.neo4j.findings import Finding
     from remit_graph.neo4j.options import Neo4jOptions
-    from remit_graph.ports import Checkpoint, Head, StoredResult, Turn
+    from remit_graph.neo4j.spell import Spelled
+    from remit_graph.ports import Beginning, Checkpoint, Head, Seen, Stored, StoredResult, Turn
 
 WATCHED_AT_ONCE: Final = 1_000
 """Revisions that `watch` returns at most; whoever is further behind asks again."""
@@ -44,8 +48,9 @@ WATCHED_AT_ONCE: Final = 1_000
 class Neo4jLedger:
     """A ledger in one Neo4j database; made by `init` or `open`."""
 
-    def __init__(self, database: Database, realm: str) -> None:
+    def __init__(self, database: Database, realm: str, accepts: frozenset[State] = USABLE) -> None:
         self._database = database
+        self._accepts = accepts
         self._realm = realm
         self._name = secrets.token_hex(8)
         self._bell = Bell(lambda: read.read_revision(database, realm), database.options)
@@ -53,8 +58,10 @@ class Neo4jLedger:
         self._verified = NOTHING_VERIFIED
 
     @classmethod
-    async def init(cls, options: Neo4jOptions, realm: str) -> Self:
+    async def init(cls, options: Neo4jOptions, realm: str, *, beginning: Beginning | None = None) -> Self:
         """Make a ledger for `realm` in an empty database, and open it.
+
+        With `beginning` it is unfinished, and is to be filled.
 
         Raises:
             ForeignStore: the database holds something already; `code` is `already_exists`.
@@ -63,23 +70,26 @@ class Neo4jLedger:
         """
         database = Database(options)
         try:
-            await store.found(database, realm)
+            await store.found(database, realm, beginning)
         finally:
             await database.aclose()
-        return await cls.open(options, realm)
+        accepts = USABLE if beginning is None else frozenset({State.UNFINISHED})
+        return await cls.open(options, realm, accepts=accepts)
 
     @classmethod
-    async def open(cls, options: Neo4jOptions, realm: str | None = None) -> Self:
+    async def open(cls, options: Neo4jOptions, realm: str | None = None, *, accepts: frozenset[State] = USABLE) -> Self:
         """Open the ledger in a database; with `realm`, only if it is that realm's.
 
         Raises:
-            ForeignStore: the database holds no ledger or another realm's, or lacks constraints or indexes.
+            ForeignStore: the database holds no ledger or another realm's, lacks constraints or indexes, or is in no
+                state of `accepts`.
             SchemaTooNew: the ledger takes rows of a later schema.
             LedgerUnavailable: it cannot be reached, is too old, or takes no writes.
         """
         database = Database(options)
         try:
-            ledger = cls(database, await store.require_ledger(database, realm))
+            ledger = cls(database, await store.require_ledger(database, realm), accepts)
+            await ledger.head()
         except BaseException:
             await database.aclose()
             raise
@@ -105,6 +115,11 @@ class Neo4jLedger:
 
     async def head(self) -> Head:
         """Return where the ledger stands now; see the port."""
+        head = await self._head()
+        require_state(head, self._accepts, self._database.url)
+        return head
+
+    async def _head(self) -> Head:
         return await read.read_head(self._database, self._realm)
 
     async def append(self, expected: Head, batch: Sequence[Command]) -> Sequence[Entry]:
@@ -114,7 +129,18 @@ class Neo4jLedger:
         """
         if not batch:
             return []
-        done = await append.append(self._database, expected, batch, self._name)
+        require_state(expected, self._accepts - {State.MOVED}, self._database.url)
+        return await self._append(expected, spell(expected, batch))
+
+    async def put_back(self, expected: Head, revisions: Sequence[Stored]) -> Head:
+        """Append `revisions` to an unfinished ledger as they stand; see the port."""
+        require_state(expected, frozenset({State.UNFINISHED}), self._database.url)
+        if revisions:
+            await self._append(expected, respell(expected, revisions))
+        return await self.head()
+
+    async def _append(self, expected: Head, spelled: Spelled) -> Sequence[Entry]:
+        done = await append.append(self._database, expected, spelled, self._name)
         self._bell.ring()
         if not done.materialised:
             self._backlog.wake()
@@ -164,6 +190,41 @@ class Neo4jLedger:
         """Return the newest revision that wrote a receipt of this id; see the port."""
         return await read.read_receipt(self._database, self._realm, receipt_id)
 
+    async def results(self, request_ids: Sequence[str]) -> Sequence[StoredResult]:
+        """Return what those of `request_ids` that were appended were answered with."""
+        return await read.read_results(self._database, request_ids)
+
+    async def finish(self, expected: Head) -> Head:
+        """Let an unfinished ledger be used, once its graph is there too; see the port."""
+        await self.materialised()
+        if not await standing.finish(self._database, expected):
+            raise why_not_moved(expected, await self._head()) or not_unfinished(self._database.url)
+        self._accepts = USABLE
+        return await self.head()
+
+    async def move_away(self, to: str) -> Head:
+        """Close the ledger for writing, for good; see the port."""
+        if not await standing.move_away(self._database, self._realm, to):
+            require_state(await self._head(), frozenset({State.READY}), self._database.url)
+        return await self._head()
+
+    async def enable_schema(self, schema: int, version: str) -> Head:
+        """Let rows be written in `schema` from here on; see the port."""
+        await standing.enable_schema(self._database, self._realm, schema, version)
+        return await self.head()
+
+    async def announce(self, name: str, version: str, schema: int) -> None:
+        """Say that a decision point of this name uses the ledger."""
+        await standing.announce(self._database, name, version, schema)
+
+    async def depart(self, name: str) -> None:
+        """Forget a decision point that stops."""
+        await standing.depart(self._database, name)
+
+    async def seen(self, within: timedelta) -> Sequence[Seen]:
+        """Return the decision points that were seen lately, by name."""
+        return await standing.seen(self._database, within)
+
     async def checkpoint(self) -> Checkpoint | None:
         """Return the newest checkpoint that is not damaged, or None."""
         return await checkpoints.newest(self._database)
@@ -189,7 +250,7 @@ class Neo4jLedger:
         Args:
             after: The incarnation of the store whose place this one takes; a backup may be older than its last restore.
         """
-        store_id = store.new_store_id()
+        store_id = new_store_id()
 
         async def work(transaction: AsyncManagedTransaction) -> None:
             await rows_of(transaction, "begin_incarnation", realm=self._realm, store_id=store_id, after=after)

@@ -28,7 +28,20 @@ IDENTITY: Final[Mapping[str, str]] = {
 
 
 TAKEN: Final = frozenset(
-    {"Change", "Checkpoint", "CheckpointPart", "Edge", "Ended", "Entity", "Foreign", "Head", "Mentioned", "Op", "Part"}
+    {
+        "Change",
+        "Checkpoint",
+        "CheckpointPart",
+        "Edge",
+        "Ended",
+        "Entity",
+        "Foreign",
+        "Head",
+        "Mentioned",
+        "Op",
+        "Part",
+        "Replica",
+    }
 )
 """Labels of the ledger itself."""
 

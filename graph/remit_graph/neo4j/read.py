@@ -14,7 +14,7 @@ from remit_graph.errors import ChainBroken, ForeignStore
 from remit_graph.neo4j.database import rows_of
 from remit_graph.neo4j.judge import judge, row_of
 from remit_graph.neo4j.place import MAX_ROWS, first_place, last_place
-from remit_graph.ports import Head, StoredResult
+from remit_graph.ports import Head, State, StoredResult
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence
@@ -38,7 +38,16 @@ async def read_head(database: Database, realm: str) -> Head:
     rows = await database.read("head", newest=True, realm=realm)
     if not rows:
         raise no_ledger(database, realm)
-    return Head(**rows[0])
+    return head_of(realm, rows[0])
+
+
+def head_of(realm: str, found: Found) -> Head:
+    """Return a head as the port has it."""
+    told = {name: found[name] for name in _OF_A_HEAD}
+    return Head(realm=realm, state=State(found["state"]), **told)
+
+
+_OF_A_HEAD: Final = ("store_id", "incarnation", "revision", "hash", "at", "schema", "now", "note", "needs")
 
 
 async def read_revision(database: Database, realm: str) -> int:
@@ -135,3 +144,9 @@ async def read_result(database: Database, request_id: str) -> StoredResult | Non
     """Return what a request id was answered with, or None; by the member that takes the writes."""
     rows = await database.read("result", newest=True, request_id=request_id)
     return StoredResult(**rows[0]) if rows else None
+
+
+async def read_results(database: Database, request_ids: Sequence[str]) -> list[StoredResult]:
+    """Return what those of `request_ids` that were appended were answered with."""
+    rows = await database.read("results_of", newest=True, request_ids=list(request_ids))
+    return [StoredResult(**row) for row in rows]

@@ -52,6 +52,12 @@ class Op(AsyncStructuredNode):
     request_id = StringProperty(unique_index=True)
 
 
+class Replica(AsyncStructuredNode):
+    """A decision point that uses the ledger."""
+
+    name = StringProperty(unique_index=True)
+
+
 class Part(AsyncStructuredNode):
     """How many elements of one kind the graph must have, and the sum of their digests."""
 
@@ -192,7 +198,7 @@ class Incident(AsyncStructuredNode):
 
 
 DECLARED: Final[tuple[type[AsyncStructuredNode], ...]] = (
-    Head, Change, Op, Part, Checkpoint, CheckpointPart, Entity, Ended, Edge, Selector, Resource, Principal,
+    Head, Change, Op, Replica, Part, Checkpoint, CheckpointPart, Entity, Ended, Edge, Selector, Resource, Principal,
     Lease, Operation, Receipt, Capability, Incident,
 )  # fmt: skip
 

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 from remit_graph.errors import ModelError
 from remit_graph.model.change import entry_of, rows_of
 from remit_graph.neo4j.place import place_of
-from remit_graph.refusals import require_known_schema, require_order
+from remit_graph.refusals import require_known_schema, require_links, require_order
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from remit_graph.model.change import Command, Entry, Row
-    from remit_graph.ports import Head
+    from remit_graph.model.change import Change, Command, Entry, Row
+    from remit_graph.ports import Head, Stored
 
 NO_RESULT = "null"
 """What a repeat is answered with if its command brought no result."""
@@ -56,7 +56,7 @@ def spell(expected: Head, batch: Sequence[Command]) -> Spelled:
             spelled = rows_of(
                 command, revision=expected.revision + index + 1, previous=previous, schema=expected.schema
             )
-            rows += [_row(each, command, len(spelled)) for each in spelled]
+            rows += [_row(each, command.changes, len(spelled)) for each in spelled]
         except ModelError as error:
             error.facts["index"] = index
             raise
@@ -65,9 +65,31 @@ def spell(expected: Head, batch: Sequence[Command]) -> Spelled:
     return Spelled(entries=tuple(entries), rows=rows, results=_results(expected.revision, batch))
 
 
-def _row(row: Row, command: Command, rows: int) -> list[Any]:
+def respell(expected: Head, revisions: Sequence[Stored]) -> Spelled:
+    """Take revisions as they stood elsewhere for those after `expected`.
+
+    Raises:
+        ChainBroken: they do not follow it.
+        ModelError: one of them is no change, or its `at` goes back.
+        SchemaTooNew: they are of a later schema.
+    """
+    require_known_schema(expected)
+    require_links(revisions, expected)
+    entries = tuple(entry_of(each.rows) for each in revisions)
+    require_order((entry.at for entry in entries), expected.at)
+    spelled = [
+        _row(row, entry.changes, len(each.rows))
+        for each, entry in zip(revisions, entries, strict=True)
+        for row in each.rows
+    ]
+    answers = [each.answer for each in revisions if each.answer is not None]
+    results = [[each.request_id, each.fingerprint, each.revision, each.result] for each in answers]
+    return Spelled(entries=entries, rows=spelled, results=results)
+
+
+def _row(row: Row, changes: Sequence[Change], rows: int) -> list[Any]:
     """Return place, kind, body, hash and, for the first row, how many there are: a part is then not taken for all."""
-    kind = command.changes[row.seq - 1].kind if row.seq else "command"
+    kind = changes[row.seq - 1].kind if row.seq else "command"
     return [place_of(row.revision, row.seq), kind, row.body, row.hash, None if row.seq else rows]
 
 

@@ -6,13 +6,15 @@ another, it is too old, it takes no writes, it lacks a constraint, it holds anot
 
 from __future__ import annotations
 
-import secrets
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Final
 
 from remit_graph.errors import ForeignStore, LedgerUnavailable, ModelError, SchemaTooNew
 from remit_graph.model.change import GENESIS, SCHEMA
 from remit_graph.neo4j.database import rows_of
 from remit_graph.neo4j.schema import Rule, install, missing
+from remit_graph.ports import Beginning, State, new_store_id
+from remit_graph.refusals import version_advice
 
 if TYPE_CHECKING:
     from neo4j import AsyncManagedTransaction
@@ -26,8 +28,10 @@ NAMED: Final = 5
 """Missing constraints and indexes that an error names."""
 
 
-async def found(database: Database, realm: str) -> None:
+async def found(database: Database, realm: str, beginning: Beginning | None = None) -> None:
     """Make a ledger for `realm` in a database that holds none.
+
+    With `beginning` it is unfinished, and will be what that says.
 
     Raises:
         ModelError: the realm has no name.
@@ -39,7 +43,9 @@ async def found(database: Database, realm: str) -> None:
     await require_server(database)
     await _require_empty(database)
     await install(database)
-    values = {"realm": realm, "store_id": new_store_id(), "hash": GENESIS, "schema": SCHEMA}
+    begins = beginning or Beginning(store_id=new_store_id(), incarnation=1, schema=SCHEMA, needs="", note="")
+    state = State.READY if beginning is None else State.UNFINISHED
+    values = {"realm": realm, "hash": GENESIS, "state": str(state), **asdict(begins)}
 
     async def work(transaction: AsyncManagedTransaction) -> bool:
         rows = await rows_of(transaction, "found", **values)
@@ -117,15 +123,10 @@ async def require_head(database: Database, realm: str | None) -> str:
         raise SchemaTooNew(
             f"the ledger at `{database.url}` takes rows of schema {heads[0]['schema']}, "
             f"and this program writes up to {SCHEMA}",
-            advice="install the version of Remit that the other decision points run",
+            advice=version_advice(heads[0]["needs"]),
             schema=heads[0]["schema"],
         )
     return stored
-
-
-def new_store_id() -> str:
-    """Return an id that no other store has."""
-    return secrets.token_hex(16)
 
 
 async def _require_empty(database: Database) -> None:

@@ -42,6 +42,7 @@ def write(
             "store_id": expected.store_id,
             "incarnation": expected.incarnation,
             "schema": expected.schema,
+            "state": str(expected.state),
             "expected_revision": expected.revision,
             "expected_hash": expected.hash,
             "first_at": revisions[0].entry.at,

@@ -14,16 +14,19 @@ from __future__ import annotations
 
 import asyncio
 import secrets
+from datetime import timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Final, Self, TypeVar
 
 from remit_graph.errors import ForeignStore
-from remit_graph.sqlite import append, checkpoints, migrate, read, turns
+from remit_graph.ports import USABLE, Seen, State, new_store_id
+from remit_graph.refusals import not_unfinished, require_known_schema, require_state, why_not_moved
+from remit_graph.sqlite import append, checkpoints, migrate, read, standing, turns
 from remit_graph.sqlite.check import NOTHING_VERIFIED, check_chain, check_rest
 from remit_graph.sqlite.lane import Lane
 from remit_graph.sqlite.lock import WriterLock
 from remit_graph.sqlite.options import SqliteOptions
-from remit_graph.sqlite.spell import spell
+from remit_graph.sqlite.spell import respell, spell
 from remit_graph.sqlite.statements import STATEMENTS
 from remit_graph.sqlite.store_file import StoreFile, require_ledger, write_ahead
 from remit_graph.sqlite.transaction import writing
@@ -32,11 +35,11 @@ from remit_graph.sqlite.watch import Bell, Poller
 if TYPE_CHECKING:
     import sqlite3
     from collections.abc import AsyncIterator, Callable, Sequence
-    from datetime import timedelta
     from pathlib import Path
 
     from remit_graph.model.change import Command, Entry, Row
-    from remit_graph.ports import Checkpoint, Head, StoredResult, Turn
+    from remit_graph.ports import Beginning, Checkpoint, Head, Stored, StoredResult, Turn
+    from remit_graph.sqlite.spell import Revision
 
 T = TypeVar("T")
 
@@ -47,8 +50,9 @@ WATCHED_AT_ONCE: Final = 1_000
 class SqliteLedger:
     """A ledger in one SQLite file; made by `init` or `open`."""
 
-    def __init__(self, file: StoreFile, options: SqliteOptions) -> None:
+    def __init__(self, file: StoreFile, options: SqliteOptions, accepts: frozenset[State]) -> None:
         self._options = options
+        self._accepts = accepts
         self._path = file.path
         self._name = secrets.token_hex(8)
         self._lock = WriterLock(file.path, options.busy_timeout)
@@ -60,8 +64,10 @@ class SqliteLedger:
         self._verified = NOTHING_VERIFIED
 
     @classmethod
-    async def init(cls, path: Path, realm: str, *, options: SqliteOptions | None = None) -> Self:
-        """Make a ledger for `realm` at `path`, and open it.
+    async def init(
+        cls, path: Path, realm: str, *, options: SqliteOptions | None = None, beginning: Beginning | None = None
+    ) -> Self:
+        """Make a ledger for `realm` at `path`, and open it; with `beginning` an unfinished one, to be filled.
 
         Raises:
             ForeignStore: the file holds something already; `code` is `already_exists`.
@@ -69,20 +75,28 @@ class SqliteLedger:
             ModelError: the realm has no name.
         """
         options = options or SqliteOptions()
-        await asyncio.to_thread(migrate.found, path, realm, options.busy_timeout)
-        return await cls.open(path, realm, options=options)
+        await asyncio.to_thread(migrate.found, path, realm, options.busy_timeout, beginning)
+        accepts = USABLE if beginning is None else frozenset({State.UNFINISHED})
+        return await cls.open(path, realm, options=options, accepts=accepts)
 
     @classmethod
-    async def open(cls, path: Path, realm: str | None = None, *, options: SqliteOptions | None = None) -> Self:
+    async def open(
+        cls,
+        path: Path,
+        realm: str | None = None,
+        *,
+        options: SqliteOptions | None = None,
+        accepts: frozenset[State] = USABLE,
+    ) -> Self:
         """Open the ledger at `path`; with `realm`, only if it is that realm's.
 
         Raises:
-            ForeignStore: the file is no ledger, has an older layout, or is another realm's.
-            SchemaTooNew: the file has a later layout.
+            ForeignStore: the file is no ledger, has an older layout, is another realm's, or in no state of `accepts`.
+            SchemaTooNew: the file has a later layout, or takes rows of a later schema.
             LedgerUnavailable: it is missing, locked, damaged, or may not be read and written.
         """
         options = options or SqliteOptions()
-        ledger = cls(await asyncio.to_thread(StoreFile, path, options.busy_timeout), options)
+        ledger = cls(await asyncio.to_thread(StoreFile, path, options.busy_timeout), options, accepts)
         try:
             await ledger._writer.run(ledger._require_usable)
             await ledger._require_realm(realm)
@@ -93,7 +107,9 @@ class SqliteLedger:
 
     async def head(self) -> Head:
         """Return where the ledger stands now; see the port."""
-        return await self._readers.run(lambda connection: read.read_head(connection, self._options.clock()))
+        head = await self._head()
+        require_state(head, self._accepts, str(self._path))
+        return head
 
     async def append(self, expected: Head, batch: Sequence[Command]) -> Sequence[Entry]:
         """Append `batch` after `expected`; see the port.
@@ -102,7 +118,15 @@ class SqliteLedger:
         """
         if not batch:
             return []
-        return await self._writer.run(lambda connection: self._append(connection, expected, batch))
+        require_state(expected, self._accepts - {State.MOVED}, str(self._path))
+        return await self._writer.run(lambda connection: self._append(connection, expected, spell(expected, batch)))
+
+    async def put_back(self, expected: Head, revisions: Sequence[Stored]) -> Head:
+        """Append `revisions` to an unfinished ledger as they stand; see the port."""
+        require_state(expected, frozenset({State.UNFINISHED}), str(self._path))
+        if revisions:
+            await self._writer.run(lambda connection: self._append(connection, expected, respell(expected, revisions)))
+        return await self.head()
 
     async def take_turn(self) -> Turn:
         """Take the turn to append, or line up for it; see the port."""
@@ -151,6 +175,45 @@ class SqliteLedger:
         """Return the newest revision that wrote a receipt of this id; see the port."""
         return await self._readers.run(lambda connection: read.read_receipt(connection, receipt_id))
 
+    async def results(self, request_ids: Sequence[str]) -> Sequence[StoredResult]:
+        """Return what those of `request_ids` that were appended were answered with."""
+        return await self._readers.run(lambda connection: read.read_results(connection, request_ids))
+
+    async def finish(self, expected: Head) -> Head:
+        """Let an unfinished ledger be used; see the port."""
+        if not await self._write(lambda connection: standing.finish(connection, expected)):
+            raise why_not_moved(expected, await self._head()) or not_unfinished(str(self._path))
+        self._accepts = USABLE
+        return await self.head()
+
+    async def materialised(self) -> None:
+        """Return at once: nothing is brought along after a commit."""
+
+    async def move_away(self, to: str) -> Head:
+        """Close the ledger for writing, for good; see the port."""
+        if not await self._write(lambda connection: standing.move_away(connection, to)):
+            require_state(await self._head(), frozenset({State.READY}), str(self._path))
+        return await self._head()
+
+    async def enable_schema(self, schema: int, version: str) -> Head:
+        """Let rows be written in `schema` from here on; see the port."""
+        await self._write(lambda connection: standing.enable_schema(connection, schema, version))
+        return await self.head()
+
+    async def announce(self, name: str, version: str, schema: int) -> None:
+        """Say that a decision point of this name uses the ledger."""
+        seen = Seen(name=name, version=version, schema=schema, seen_at=self._options.clock())
+        await self._write(lambda connection: standing.announce(connection, seen))
+
+    async def depart(self, name: str) -> None:
+        """Forget a decision point that stops."""
+        await self._write(lambda connection: standing.depart(connection, name))
+
+    async def seen(self, within: timedelta) -> Sequence[Seen]:
+        """Return the decision points that were seen lately, by name."""
+        after = self._options.clock() - within // timedelta(microseconds=1)
+        return await self._readers.run(lambda connection: standing.seen(connection, after))
+
     async def checkpoint(self) -> Checkpoint | None:
         """Return the newest checkpoint that is not damaged, or None."""
         return await self._readers.run(checkpoints.read_newest)
@@ -191,7 +254,7 @@ class SqliteLedger:
         """
         await self._write(
             lambda connection: connection.execute(
-                STATEMENTS["begin_incarnation"], {"store_id": migrate.new_store_id(), "after": after}
+                STATEMENTS["begin_incarnation"], {"store_id": new_store_id(), "after": after}
             )
         )
         return await self.head()
@@ -206,8 +269,7 @@ class SqliteLedger:
         self._writer.close()
         self._lock.close()
 
-    def _append(self, connection: sqlite3.Connection, expected: Head, batch: Sequence[Command]) -> Sequence[Entry]:
-        revisions = spell(expected, batch)
+    def _append(self, connection: sqlite3.Connection, expected: Head, revisions: Sequence[Revision]) -> Sequence[Entry]:
         with writing(connection, self._lock, self._path):
             append.write(connection, expected, revisions, self._options, self._name)
         self._bell.ring()
@@ -228,13 +290,17 @@ class SqliteLedger:
             pass
 
     async def _require_realm(self, realm: str | None) -> None:
-        stored = (await self.head()).realm
-        if realm is not None and stored != realm:
+        head = await self.head()
+        if realm is not None and head.realm != realm:
             raise ForeignStore(
-                f"`{self._path}` is the ledger of realm `{stored}`, not of `{realm}`",
+                f"`{self._path}` is the ledger of realm `{head.realm}`, not of `{realm}`",
                 advice="name another file, or the realm it belongs to",
-                realm=stored,
+                realm=head.realm,
             )
+        require_known_schema(head)
+
+    async def _head(self) -> Head:
+        return await self._readers.run(lambda connection: read.read_head(connection, self._options.clock()))
 
 
 def _page(connection: sqlite3.Connection, place: tuple[int, int], last: int) -> list[Row]:

@@ -6,12 +6,13 @@ Both are one transaction: a process that is killed in the middle leaves the file
 from __future__ import annotations
 
 import os
-import secrets
 import sqlite3
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Final
 
 from remit_graph.errors import ForeignStore, ModelError, SchemaTooNew
 from remit_graph.model.change import GENESIS, SCHEMA
+from remit_graph.ports import Beginning, State, new_store_id
 from remit_graph.sqlite.faults import cannot_open, translate
 from remit_graph.sqlite.lock import WriterLock
 from remit_graph.sqlite.statements import LAYOUTS, STATEMENTS
@@ -28,8 +29,10 @@ if TYPE_CHECKING:
 _MODE: Final = 0o600
 
 
-def found(path: Path, realm: str, busy_timeout: timedelta) -> None:
+def found(path: Path, realm: str, busy_timeout: timedelta, beginning: Beginning | None = None) -> None:
     """Make a ledger at `path`, which must not exist or be an empty SQLite file; blocks.
+
+    With `beginning` it is unfinished, and will be what that says.
 
     Raises:
         ModelError: the realm has no name.
@@ -51,8 +54,7 @@ def found(path: Path, realm: str, busy_timeout: timedelta) -> None:
             # Again: another process may have founded one since.
             _require_empty(connection, path)
             _climb(connection, 0, LAYOUTS)
-            values = {"store_id": new_store_id(), "realm": realm, "hash": GENESIS, "schema": SCHEMA}
-            connection.execute(STATEMENTS["insert_head"], values)
+            connection.execute(STATEMENTS["insert_head"], _first_head(realm, beginning))
     except sqlite3.Error as error:
         raise translate(error, path) from error
     finally:
@@ -94,9 +96,10 @@ def migrate(
     return layout, len(layouts)
 
 
-def new_store_id() -> str:
-    """Return an id that no other store has."""
-    return secrets.token_hex(16)
+def _first_head(realm: str, beginning: Beginning | None) -> dict[str, object]:
+    begins = beginning or Beginning(store_id=new_store_id(), incarnation=1, schema=SCHEMA, needs="", note="")
+    state = State.READY if beginning is None else State.UNFINISHED
+    return {"realm": realm, "hash": GENESIS, "state": str(state), **asdict(begins)}
 
 
 def _make(path: Path) -> None:

@@ -10,9 +10,10 @@ from itertools import groupby
 from operator import attrgetter
 from typing import TYPE_CHECKING, Final
 
-from remit_graph.errors import ChainBroken, ModelError, SchemaTooNew
+from remit_graph.errors import ChainBroken, ModelError
 from remit_graph.model.change import GENESIS, SCHEMA, Entry, Row, entry_of, verify_link
-from remit_graph.ports import Head, StoredResult
+from remit_graph.ports import Head, State, StoredResult
+from remit_graph.refusals import too_new
 from remit_graph.sqlite.statements import STATEMENTS
 from remit_graph.sqlite.transaction import reading
 
@@ -31,7 +32,8 @@ ROWS_PER_PAGE: Final = 1_000
 
 def read_head(connection: sqlite3.Connection, now: Instant) -> Head:
     """Return where the ledger stands; `now` is the store's clock."""
-    store_id, realm, incarnation, revision, digest, at, schema = connection.execute(STATEMENTS["head"]).fetchone()
+    found = connection.execute(STATEMENTS["head"]).fetchone()
+    store_id, realm, incarnation, revision, digest, at, schema, state, note, needs = found
     return Head(
         store_id=store_id,
         realm=realm,
@@ -41,6 +43,9 @@ def read_head(connection: sqlite3.Connection, now: Instant) -> Head:
         at=at,
         schema=schema,
         now=now,
+        state=State(state),
+        note=note,
+        needs=needs,
     )
 
 
@@ -58,7 +63,7 @@ def read_entries(connection: sqlite3.Connection, after: int, limit: int) -> Sequ
         previous = _hash_at(connection, after)
         values = {"after": after, "last": min(after + limit, head.revision)}
         rows = (_row(each) for each in connection.execute(STATEMENTS["rows_of_revisions"], values))
-        entries = list(_entries(rows, after, previous))
+        entries = list(_entries(rows, after, previous, head.needs))
         if entries:
             after, previous = entries[-1].revision, entries[-1].hash
         _require_sequel(connection, head, after, previous)
@@ -94,7 +99,7 @@ def _hash_at(connection: sqlite3.Connection, revision: int) -> str:
     return GENESIS if row is None else row.hash
 
 
-def _entries(rows: Iterator[Row], after: int, previous: str) -> Iterator[Entry]:
+def _entries(rows: Iterator[Row], after: int, previous: str, needs: str) -> Iterator[Entry]:
     taken = 0
     for revision, group in groupby(rows, key=attrgetter("revision")):
         of_revision = list(group)
@@ -107,12 +112,7 @@ def _entries(rows: Iterator[Row], after: int, previous: str) -> Iterator[Entry]:
         if entry.schema > SCHEMA:
             if taken:
                 return
-            raise SchemaTooNew(
-                f"revision {revision} is of schema {entry.schema}, and this program knows schemas up to {SCHEMA}",
-                advice="install the version of Remit that wrote it, or a later one",
-                schema=entry.schema,
-                revision=revision,
-            )
+            raise too_new(revision, entry.schema, needs)
         yield entry
         after, taken = revision, taken + len(of_revision)
         if taken >= ROWS_PER_READ:
@@ -158,6 +158,11 @@ def read_result(connection: sqlite3.Connection, request_id: str) -> StoredResult
         return None
     known, fingerprint, revision, result = found
     return StoredResult(request_id=known, fingerprint=fingerprint, revision=revision, result=result)
+
+
+def read_results(connection: sqlite3.Connection, request_ids: Sequence[str]) -> list[StoredResult]:
+    """Return what those of `request_ids` that were appended were answered with."""
+    return [found for each in request_ids if (found := read_result(connection, each)) is not None]
 
 
 def _row(values: tuple[int, int, str, str]) -> Row:

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING
 
 from remit_graph.errors import ModelError
 from remit_graph.model.change import Row, canonical, entry_of, rows_of
-from remit_graph.refusals import require_known_schema, require_order
+from remit_graph.refusals import require_known_schema, require_links, require_order
 from remit_graph.sqlite.edges import EdgeStep, edge_steps, fits
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from remit_graph.model.change import Command, Entry
-    from remit_graph.ports import Head
+    from remit_graph.ports import Head, Stored
 
 RECEIPT = "receipt.put"
 
@@ -78,6 +78,28 @@ def spell(expected: Head, batch: Sequence[Command]) -> list[Revision]:
     return revisions
 
 
+def respell(expected: Head, revisions: Sequence[Stored]) -> list[Revision]:
+    """Take revisions as they stood elsewhere for those after `expected`.
+
+    Raises:
+        ChainBroken: they do not follow it.
+        ModelError: one of them is no change, or its `at` goes back.
+        SchemaTooNew: they are of a later schema.
+    """
+    require_known_schema(expected)
+    require_links(revisions, expected)
+    respelled = [_respelled(each) for each in revisions]
+    require_order((each.entry.at for each in respelled), expected.at)
+    return respelled
+
+
+def _respelled(stored: Stored) -> Revision:
+    answer, kept = None, stored.answer
+    if kept is not None:
+        answer = Answer(request_id=kept.request_id, fingerprint=kept.fingerprint, result=kept.result)
+    return _of_rows(stored.rows, answer)
+
+
 def _revision(command: Command, revision: int, previous: str, schema: int) -> Revision:
     rows = rows_of(command, revision=revision, previous=previous, schema=schema)
     answer = None
@@ -86,9 +108,12 @@ def _revision(command: Command, revision: int, previous: str, schema: int) -> Re
         # The rest of the answer stands in the row of the command and was checked with it.
         canonical(result)
         answer = Answer(request_id=command.request_id, fingerprint=command.fingerprint, result=result)
-    # The entry is read back from the rows, so that the writer gets what every reader will get.
-    ids = [each.body.get("id") for each in command.changes if each.kind == RECEIPT]
+    return _of_rows(rows, answer)
+
+
+def _of_rows(rows: Sequence[Row], answer: Answer | None) -> Revision:
+    """Return a revision as it will be stored, read back from its rows: the writer gets what every reader will get."""
+    entry = entry_of(rows)
+    ids = [each.body.get("id") for each in entry.changes if each.kind == RECEIPT]
     receipts = [each for each in ids if isinstance(each, str)]
-    return Revision(
-        rows=rows, entry=entry_of(rows), edges=edge_steps(command.changes), receipts=receipts, answer=answer
-    )
+    return Revision(rows=rows, entry=entry, edges=edge_steps(entry.changes), receipts=receipts, answer=answer)

@@ -10,19 +10,18 @@ import typer
 from remit_service.cli import (
     approval,
     asking,
+    backup,
     capability,
     conflicts,
     demo,
     doctor,
     epochs,
-    feed,
     glass,
     grants,
     graph,
     incident,
     keys,
     lease,
-    observation,
     operation,
     policy,
     presence,
@@ -34,8 +33,6 @@ from remit_service.cli import (
     serving,
     store,
     transfer,
-    waiter,
-    work_set,
 )
 from remit_service.cli.context import Call
 from remit_service.cli.output import Output
@@ -76,14 +73,12 @@ app.add_typer(approval.app, name="approval", help="Approvals: give, ask, vote, w
 app.add_typer(search.app, name="search", help="Who may, on what, and what: subject, resource, action.")
 app.add_typer(graph.app, name="graph", help="The authority graph: plan, apply, export, show, path, diff, check.")
 app.add_typer(policy.app, name="policy", help="The policy bundle: check, test, build, activate.")
-app.add_typer(store.app, name="store", help="The ledger: init, check, migrate.")
+app.add_typer(store.app, name="store", help="The ledger: init, check, migrate, backup, restore.")
+store.app.command("backup")(backup.backup)
+store.app.command("restore")(backup.restore)
+store.app.command("reopen")(backup.reopen)
 app.command("queue")(queue.queue)
 app.command("receipt")(operation.receipt)
-app.command("changes")(feed.changes)
-app.command("notices")(feed.notices)
-app.add_typer(waiter.app, name="waiter", help="Waits: show, leave.")
-app.add_typer(observation.app, name="observation", help="Changes seen at resources: report, list.")
-app.add_typer(work_set.app, name="work-set", help="Declared runs: declare, list, end.")
 app.add_typer(lease.app, name="lease", help="Leases: list, acquire, renew, release, preempt.")
 app.add_typer(operation.app, name="operation", help="The write protocol: begin to complete or abort.")
 app.add_typer(conflicts.app, name="conflicts", help="Conflict records, and declared runs that would meet.")

@@ -8,14 +8,18 @@ from typing import Annotated
 
 import typer
 
+from remit_service.backup.move import move_store
+from remit_service.backup.state import READABLE
 from remit_service.bootstrap import load_bundle, running_point
-from remit_service.cli.context import call_of, run
-from remit_service.cli.exits import DONE, FAULT, Failure
+from remit_service.cli.context import Call, call_of, run
+from remit_service.cli.exits import DONE, FAULT, REFUSED, Failure
 from remit_service.cli.target import Unrecorded
 from remit_service.clock import SystemClock
 from remit_service.keeping.checkpoints import keep_checkpoint
+from remit_service.keeping.schema import enable_schema
 from remit_service.opening import read_world
 from remit_service.policy import policy_of
+from remit_service.settings import Settings
 from remit_service.stores import make_store, migrate_store, open_store
 
 app = typer.Typer(no_args_is_help=True)
@@ -60,7 +64,7 @@ def check(context: typer.Context) -> None:
     call = call_of(context)
 
     async def work() -> int:
-        ledger = await open_store(call.settings(), SystemClock())
+        ledger = await open_store(call.settings(), SystemClock(), accepts=READABLE)
         try:
             problems = list(await ledger.check())
             head = await ledger.head()
@@ -75,16 +79,64 @@ def check(context: typer.Context) -> None:
 
 
 @app.command()
-def migrate(context: typer.Context) -> None:
-    """Bring a store to the layout this program works with; the rows of the log stay as they are."""
+def migrate(
+    context: typer.Context,
+    to: Annotated[str | None, typer.Option(help="Move the ledger into this store, and close the present one.")] = None,
+    source: Annotated[
+        str | None, typer.Option("--from", help="The store to move, instead of the one in force.")
+    ] = None,
+    enable: Annotated[bool, typer.Option("--enable", help="Let rows be written as this version spells them.")] = False,
+    anyway: Annotated[
+        bool, typer.Option("--anyway", help="With --enable: although decision points would stop at such a row.")
+    ] = False,
+) -> None:
+    """Bring a store to this version's layout, switch its rows to this version's schema, or move it to another store."""
     call = call_of(context)
 
     async def work() -> int:
-        done = list(await migrate_store(call.settings()))
+        settings = call.settings(store=source)
+        if to is not None:
+            return await _move(call, settings, call.settings(store=to))
+        if source is not None:
+            raise Failure("--from needs --to", advice="name the store that the ledger moves to")
+        if enable:
+            return await _enable(call, settings, anyway=anyway)
+        done = list(await migrate_store(settings))
         call.output.show({"done": done}, "\n".join(done) or "nothing to do")
         return DONE
 
     run(call, work)
+
+
+async def _move(call: Call, source: Settings, target: Settings) -> int:
+    with call.output.progress("moving", None) as tell:
+        moved = await move_store(source, target, clock=SystemClock(), tell=tell)
+    head = moved.head
+    document = {
+        "from": source.store,
+        "to": target.store,
+        "realm": head.realm,
+        "revision": head.revision,
+        "hash": head.hash,
+        "incarnation": head.incarnation,
+        "rows": moved.rows,
+        "answers": moved.answers,
+        "state": moved.state,
+    }
+    text = (
+        f"moved {source.store} to {target.store}: realm {head.realm}, {head.revision:,} revisions verified by chain, "
+        f"state and count\n{source.store} is closed; start every decision point on {target.store}"
+    )
+    call.output.show(document, text)
+    return DONE
+
+
+async def _enable(call: Call, settings: Settings, *, anyway: bool) -> int:
+    enabled = await enable_schema(settings, SystemClock(), anyway=anyway)
+    lines = [f"seen in the last minute: {each}" for each in map(str, enabled.seen)] or ["no decision point was seen"]
+    document = {**asdict(enabled), "seen": [asdict(each) for each in enabled.seen]}
+    call.output.show(document, "\n".join([*lines, enabled.sentence]))
+    return DONE if enabled.done else REFUSED
 
 
 @app.command()

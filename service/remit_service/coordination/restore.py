@@ -18,7 +18,8 @@ def begin_incarnation(work: Work, command: BeginIncarnation) -> Answer:
     """Carry out `BeginIncarnation`; done once, it finds nothing to do.
 
     What was held ends as EXPIRED: nobody revoked it, and its tokens are foreign from here on, whatever their number.
-    Capabilities and approvals are records of other rooms, which end theirs in the same revision.
+    Capabilities end as REVOKED, since whoever holds one must be told that it counts no more. Approvals stay: they are
+    votes about a request, and give control to nobody.
     """
     if work.view.incarnation >= command.incarnation:
         return Answer(result={"incarnation": work.view.incarnation, "leases": 0, "waiters": 0})
@@ -31,5 +32,8 @@ def begin_incarnation(work: Work, command: BeginIncarnation) -> Answer:
             lose_lease(work, lease, LeaseState.EXPIRED, code="revision_foreign")
     for operation in list(work.view.records.get("operation", {}).values()):
         close_operation(work, operation, EXPIRED, {"code": "revision_foreign"})
+    for capability in sorted(work.view.records.get("capability", {})):
+        body = {"id": capability, "state": "REVOKED", "code": "capability_revoked", "ended_at": work.at}
+        work.change("capability.end", body)
     work.change("incarnation.set", {"id": "incarnation", "incarnation": command.incarnation})
     return Answer(result={"incarnation": command.incarnation, "leases": len(leases), "waiters": len(waiters)})

@@ -162,10 +162,7 @@ class Operations(Proven):
         stopped = self._stopped(caller, actor)
         if stopped is not None:
             return stopped
-        receipt = await self.receipt(coordination_id)
-        command = commands.FollowUp(
-            coordination_id=coordination_id, actor=actor, finding=in_ledger_form(finding), receipt=receipt
-        )
+        command = commands.FollowUp(coordination_id=coordination_id, actor=actor, finding=in_ledger_form(finding))
         return await self._coordinator.run(command, actor=actor, action="RECORD_OUTCOME")
 
     def show(self, coordination_id: str) -> Mapping[str, Any] | None:

@@ -69,6 +69,7 @@ class Replica:
         past: How to go back a minute.
         head: Where the ledger stood when the view got its last entry; None before the first load.
         stopped_by: Why no further entry can be taken, or None.
+        trouble: Why the ledger could not be followed when it was last tried, or None.
         load_failures: Loads that did not succeed.
         rows_replayed: Rows that the last load had to apply one by one, beside a checkpoint.
         skew: How far the clock is ahead of the ledger's, microseconds, less what its answer took.
@@ -81,6 +82,7 @@ class Replica:
         self.past = Past()
         self.head: Head | None = None
         self.stopped_by: GraphError | None = None
+        self.trouble: GraphError | None = None
         self.load_failures = 0
         self.rows_replayed = 0
         self.skew: int = 0
@@ -176,9 +178,11 @@ class Replica:
                     await self._look()
                 else:
                     await self.load()
+                self.trouble = None
             except SchemaTooNew as error:
                 self._stop(error)
             except GraphError as error:
+                self.trouble = error
                 _log.warning("the ledger cannot be followed", reason=error.message, advice=error.advice)
                 await asyncio.sleep(RETRY_SECONDS)
 

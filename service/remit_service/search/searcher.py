@@ -54,6 +54,7 @@ class Searcher:
         self._earlier: tuple[Moment, View, Catalogue] | None = None
         self._turn = asyncio.Lock()
         self._key: bytes | None = None
+        self._store = ""
         point.replica.subscribe(self._catalogue.receive)
 
     async def search(self, query: Query, caller: Caller) -> Page:
@@ -64,9 +65,10 @@ class Searcher:
             NotFresh: the view cannot be brought to the freshness that is asked for.
             LedgerError: the history cannot be read.
         """
+        self._note_store()
         key = await self._mac_key()
         fingerprint = digest(f"{query.fingerprint} {caller.name}")
-        token = unseal(query.token, key, fingerprint) if query.token else None
+        token = self._unsealed(query.token, key, fingerprint) if query.token else None
         limit = _limit(query, token)
         walk = Walk(self._point, query, caller, limit=limit, after=token.after if token else "")
         if query.moment is not None:
@@ -76,7 +78,9 @@ class Searcher:
         else:
             revision, at = (token.revision, token.at) if token else await self._now(query)
             await self._walk(walk, None, revision, at, self._catalogue)
-        going_on = PageToken(revision=revision, at=at, after=walk.last, limit=limit, fingerprint=fingerprint)
+        going_on = PageToken(
+            store=self._store, revision=revision, at=at, after=walk.last, limit=limit, fingerprint=fingerprint
+        )
         return Page(
             results=tuple(entity_of(query, each) for each, _ in walk.found),
             outcomes=tuple(outcome for _, outcome in walk.found),
@@ -131,6 +135,23 @@ class Searcher:
             self._earlier = (moment, view, Catalogue())
         _, view, catalogue = self._earlier
         return view, catalogue, moment.as_of or view.at
+
+    def _note_store(self) -> None:
+        """Notice a restore under a running process: revisions of another incarnation are other revisions."""
+        head = self._point.replica.head
+        store = "" if head is None else f"{head.store_id}.{head.incarnation}"
+        if store != self._store:
+            self._store, self._key, self._earlier = store, None, None
+
+    def _unsealed(self, text: str, key: bytes, fingerprint: str) -> PageToken:
+        token = unseal(text, key, fingerprint)
+        if token.store != self._store:
+            raise PageTokenStale(
+                f"revision {token.revision}, which this search answers for, is from before a restore; search again",
+                pointer="/page/token",
+                revision=token.revision,
+            )
+        return token
 
     async def _mac_key(self) -> bytes:
         """Return what tokens are sealed with: known to every replica of the store, and to no caller."""

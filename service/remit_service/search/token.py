@@ -23,6 +23,7 @@ class PageToken:
     """Where a search goes on.
 
     Attributes:
+        store: Which store, in which incarnation, the first page was asked of.
         revision: Of the first page; every page answers for it.
         at: Instant of the first page.
         after: The last candidate that was looked at.
@@ -30,6 +31,7 @@ class PageToken:
         fingerprint: Of the search.
     """
 
+    store: str
     revision: int
     at: Instant
     after: str

@@ -98,7 +98,7 @@ RETURN labels(node) AS labels, properties(node) AS properties, elementId(node) A
 // nodes_beside
 // Nodes that bear a label of the graph and were not made by the ledger.
 MATCH (node)
-WHERE NOT node:Entity|Ended|Edge|Change|Op|Head|Part|Checkpoint|CheckpointPart|Foreign
+WHERE NOT node:Entity|Ended|Edge|Change|Op|Head|Part|Checkpoint|CheckpointPart|Foreign|Replica
       AND any(label IN labels(node) WHERE label IN $labels)
 RETURN labels(node) AS labels, properties(node) AS properties, elementId(node) AS handle
 
@@ -106,7 +106,7 @@ RETURN labels(node) AS labels, properties(node) AS properties, elementId(node) A
 // How many nodes the ledger did not make; answered from the database's own counts.
 RETURN COUNT { (node) } - COUNT { (node:Entity) } - COUNT { (node:Ended) } - COUNT { (node:Edge) }
        - COUNT { (node:Change) } - COUNT { (node:Op) } - COUNT { (node:Head) } - COUNT { (node:Part) }
-       - COUNT { (node:Checkpoint) } - COUNT { (node:CheckpointPart) } - COUNT { (node:Foreign) } AS nodes
+       - COUNT { (node:Checkpoint) } - COUNT { (node:CheckpointPart) } - COUNT { (node:Foreign) } - COUNT { (node:Replica) } AS nodes
 
 // changes_of_kinds
 // The rows of the log of $kinds, in order.

@@ -4,12 +4,13 @@ MATCH (head:Head {realm: $realm})
 WITH head, datetime.realtime() AS clock
 RETURN head.store_id AS store_id, head.realm AS realm, head.incarnation AS incarnation, head.revision AS revision,
        head.hash AS hash, head.at AS at, head.schema AS schema,
-       clock.epochSeconds * 1000000 + clock.microsecond AS now
+       clock.epochSeconds * 1000000 + clock.microsecond AS now, coalesce(head.state, 'ready') AS state,
+       coalesce(head.note, '') AS note, coalesce(head.needs, '') AS needs
 
 // position
 // How far the ledger of $realm has come; what the tail asks all the time.
 MATCH (head:Head {realm: $realm})
-RETURN head.revision AS revision, head.hash AS hash
+RETURN head.revision AS revision, head.hash AS hash, coalesce(head.needs, '') AS needs
 
 // append
 // Moves the head by a compare-and-set and adds rows and results, or changes nothing; tells the head as it was.
@@ -20,10 +21,12 @@ WITH head, datetime.realtime() AS clock
 WITH head, clock.epochSeconds * 1000000 + clock.microsecond AS now, head.store_id AS store_id,
      head.incarnation AS incarnation, head.revision AS revision, head.hash AS hash, head.at AS at,
      head.schema AS schema, head.materialised_revision AS materialised_revision,
+     coalesce(head.state, 'ready') AS state, coalesce(head.note, '') AS note, coalesce(head.needs, '') AS needs,
      coalesce(head.turn_until, 0) AS turn_until, [each IN coalesce(head.turn_asked, []) WHERE each <> $writer] AS asked
 WITH *, coalesce(now < turn_until AND head.turn_of <> $writer, false) AS taken
 WITH *, store_id = $store_id AND incarnation = $incarnation AND revision = $revision AND hash = $hash
-        AND schema = $schema AND at <= $first_at AND $last_at <= now + $max_clock_skew AND NOT taken AS fits
+        AND schema = $schema AND state = $state AND at <= $first_at AND $last_at <= now + $max_clock_skew
+        AND NOT taken AS fits
 WITH *, $inline AND materialised_revision = revision AS caught_up
 FOREACH (_ IN CASE WHEN fits THEN [1] ELSE [] END |
   SET head.revision = $last_revision, head.hash = $last_hash, head.at = $last_at, head.rows = head.rows + size($rows),
@@ -40,7 +43,7 @@ FOREACH (_ IN CASE WHEN fits THEN [1] ELSE [] END |
 FOREACH (_ IN CASE WHEN fits AND caught_up THEN [1] ELSE [] END |
   SET head.materialised_revision = $last_revision, head.materialised_place = $last_place
 )
-RETURN fits, caught_up, store_id, incarnation, revision, hash, at, schema, now, taken, turn_until
+RETURN fits, caught_up, store_id, incarnation, revision, hash, at, schema, now, state, note, needs, taken, turn_until
 
 // page_of_rows
 // At most $limit rows from $first_place up to $last_place, in order.
@@ -82,7 +85,7 @@ MATCH (head:Head {realm: $realm})
 SET head.lock = $lock
 WITH head
 RETURN head.revision AS revision, head.hash AS hash, head.materialised_revision AS materialised_revision,
-       head.materialised_place AS materialised_place
+       head.materialised_place AS materialised_place, coalesce(head.needs, '') AS needs
 
 // result
 // What $request_id was answered with.
@@ -99,14 +102,15 @@ RETURN receipt.as_of AS revision
 MATCH (head:Head {realm: $realm})
 SET head.lock = $store_id
 WITH head, CASE WHEN head.incarnation < $after THEN $after ELSE head.incarnation END AS before
-SET head.store_id = $store_id, head.incarnation = before + 1
+WHERE coalesce(head.state, 'ready') <> 'unfinished'
+SET head.store_id = $store_id, head.incarnation = before + 1, head.state = 'ready', head.note = ''
 RETURN head.incarnation AS incarnation
 
 // results_of
 // The answers to $request_ids.
 UNWIND $request_ids AS request_id
 MATCH (op:Op {request_id: request_id})
-RETURN op.request_id AS request_id, op.revision AS revision, op.fingerprint AS fingerprint
+RETURN op.request_id AS request_id, op.revision AS revision, op.fingerprint AS fingerprint, op.result AS result
 
 // results_without_command
 // Some answers whose command is not in the log.

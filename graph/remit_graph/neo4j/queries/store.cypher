@@ -7,7 +7,7 @@ RETURN versions[0] AS version, edition
 // heads
 // The ledgers that are in this database.
 MATCH (head:Head)
-RETURN head.realm AS realm, head.schema AS schema
+RETURN head.realm AS realm, head.schema AS schema, coalesce(head.needs, '') AS needs
 ORDER BY realm
 
 // any_node
@@ -17,8 +17,9 @@ RETURN EXISTS { MATCH () } AS occupied
 // found
 // Found a ledger, unless there is one of this realm.
 MERGE (head:Head {realm: $realm})
-ON CREATE SET head.store_id = $store_id, head.incarnation = 1, head.revision = 0, head.hash = $hash, head.at = 0,
-              head.schema = $schema, head.rows = 0, head.materialised_revision = 0, head.materialised_place = 0
+ON CREATE SET head.store_id = $store_id, head.incarnation = $incarnation, head.revision = 0, head.hash = $hash,
+              head.at = 0, head.schema = $schema, head.state = $state, head.note = $note, head.needs = $needs,
+              head.rows = 0, head.materialised_revision = 0, head.materialised_place = 0
 RETURN head.store_id = $store_id AS founded
 
 // constraints

@@ -7,6 +7,7 @@ SET revision = :revision,
 WHERE store_id = :store_id
   AND incarnation = :incarnation
   AND schema = :schema
+  AND state = :state
   AND revision = :expected_revision
   AND hash = :expected_hash
   AND at <= :first_at
@@ -44,4 +45,7 @@ ON CONFLICT (receipt_id) DO UPDATE SET revision = excluded.revision
 -- Give the store a new identity, so that nothing issued before is taken for something issued after.
 UPDATE head
 SET store_id = :store_id,
-    incarnation = max(incarnation, :after) + 1
+    incarnation = max(incarnation, :after) + 1,
+    state = 'ready',
+    note = ''
+WHERE state <> 'unfinished'

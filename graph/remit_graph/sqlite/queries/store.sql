@@ -53,5 +53,5 @@ ROLLBACK
 
 -- insert_head
 -- Found a ledger.
-INSERT INTO head (singleton, store_id, realm, incarnation, revision, hash, at, schema)
-VALUES (1, :store_id, :realm, 1, 0, :hash, 0, :schema)
+INSERT INTO head (singleton, store_id, realm, incarnation, revision, hash, at, schema, state, note, needs)
+VALUES (1, :store_id, :realm, :incarnation, 0, :hash, 0, :schema, :state, :note, :needs)

@@ -1,0 +1,81 @@
+"""Carries revisions out of a ledger and into another one, some at a time: nothing is held but what is on its way."""
+
+from __future__ import annotations
+
+import asyncio
+from itertools import groupby
+from operator import attrgetter
+from typing import TYPE_CHECKING, Final
+
+from remit_graph.backup.form import request_in
+from remit_graph.errors import ChainBroken
+from remit_graph.ports import Stored
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+
+    from remit_graph.model.change import Row
+    from remit_graph.ports import Head, Ledger
+
+    Tell = Callable[[int], None]
+
+ROWS: Final = 1_000
+"""Rows that go together, and at least one revision: one transaction, and what Neo4j materialises with it."""
+
+
+async def revisions_of(ledger: Ledger, last: int) -> AsyncIterator[Sequence[Stored]]:
+    """Yield the revisions of a ledger up to `last`, in order and in lists of some.
+
+    Raises:
+        LedgerError: it cannot be read.
+    """
+    rows: list[Row] = []
+    async for row in ledger.rows():
+        if row.revision > last:
+            break
+        if len(rows) >= ROWS and row.seq == 0:
+            yield await _stored(ledger, rows)
+            rows = []
+        rows.append(row)
+    if rows:
+        yield await _stored(ledger, rows)
+
+
+async def _stored(ledger: Ledger, rows: Sequence[Row]) -> Sequence[Stored]:
+    asked = [found[0] for row in rows if row.seq == 0 and (found := request_in(row)) is not None]
+    answers = {each.revision: each for each in await ledger.results(asked)} if asked else {}
+    stored = [
+        Stored(rows=tuple(some), answer=answers.get(revision))
+        for revision, some in groupby(rows, key=attrgetter("revision"))
+    ]
+    if len(answers) != len(asked):
+        raise ChainBroken(
+            f"a request of the revisions from {rows[0].revision} to {rows[-1].revision} has no answer, or another's",
+            advice="run `remit store check`: a repeat of it would act again",
+            revision=rows[0].revision,
+        )
+    return stored
+
+
+async def put_all(ledger: Ledger, revisions: Iterator[Stored], tell: Tell) -> Head:
+    """Put revisions that are read by blocking into an unfinished ledger; returns its head.
+
+    Raises:
+        LedgerError: as `put_back`; what was put before stays, in a ledger that is unfinished.
+    """
+    head = await ledger.head()
+    while some := await asyncio.to_thread(_some, revisions):
+        head = await ledger.put_back(head, some)
+        tell(head.revision)
+    return head
+
+
+def _some(revisions: Iterator[Stored]) -> list[Stored]:
+    some: list[Stored] = []
+    rows = 0
+    for each in revisions:
+        some.append(each)
+        rows += len(each.rows)
+        if rows >= ROWS:
+            break
+    return some

@@ -1,0 +1,180 @@
+"""The form of a backup: lines of canonical JSON through gzip, so that `zcat` shows one to a person.
+
+    {"remit_backup":1,"realm":"acme","incarnation":1,"revision":2,"hash":"…", …}     what it is of: `Header`
+    ["r",1,"<body>","<hash>"]                                                       a row; `seq` counts from 0
+    ["a","<request id>","<fingerprint>","<result>"]                                 the answer to the revision before it
+    {"end":true,"revisions":2,"rows":5,"answers":1,"state":"…","digest":"…"}         `End`
+
+`digest` is the SHA-256 of all lines before the last one, as they stand. The rows are the ledger's own bytes: their hash
+chain is verified too, so that what fits the digest and was not written by a ledger is found as well.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass, fields
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+from remit_graph.errors import ModelError
+from remit_graph.model.change import Row, canonical
+from remit_graph.ports import Stored, StoredResult
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from remit_graph.model.instant import Instant
+    from remit_graph.ports import Head
+
+T = TypeVar("T", "Header", "End")
+
+FORM: Final = 1
+MARK: Final = "remit_backup"
+ROW: Final = "r"
+ANSWER: Final = "a"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Header:
+    """What a backup is of.
+
+    Attributes:
+        realm, store_id, incarnation, revision, hash, at, schema, needs: Of the ledger's head, as in `ports.Head`.
+        made_at: When it was begun, by the store's clock.
+        made_by: The version of Remit.
+    """
+
+    realm: str
+    store_id: str
+    incarnation: int
+    revision: int
+    hash: str
+    at: Instant
+    schema: int
+    needs: str
+    made_at: Instant
+    made_by: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class End:
+    """What was written: counts, the digest of the state that the rows lead to, and that of the lines.
+
+    Attributes:
+        state: SHA-256 over the image of the view at the last revision, with the form of images before it: `1:…`.
+        digest: SHA-256 of all lines before this one.
+    """
+
+    revisions: int
+    rows: int
+    answers: int
+    state: str
+    digest: str
+
+
+def header_of(head: Head, made_by: str) -> Header:
+    """Return the header of a backup of a ledger that stands at `head`."""
+    return Header(
+        realm=head.realm,
+        store_id=head.store_id,
+        incarnation=head.incarnation,
+        revision=head.revision,
+        hash=head.hash,
+        at=head.at,
+        schema=head.schema,
+        needs=head.needs,
+        made_at=head.now,
+        made_by=made_by,
+    )
+
+
+def header_line(header: Header) -> bytes:
+    """Spell the first line."""
+    return _line({MARK: FORM, **asdict(header)})
+
+
+def end_line(end: End) -> bytes:
+    """Spell the last line."""
+    return _line({"end": True, **asdict(end)})
+
+
+def lines_of(stored: Stored) -> Iterator[bytes]:
+    """Spell the lines of one revision."""
+    for row in stored.rows:
+        yield _line([ROW, row.revision, row.body, row.hash])
+    if stored.answer is not None:
+        yield _line([ANSWER, stored.answer.request_id, stored.answer.fingerprint, stored.answer.result])
+
+
+def parse_header(document: Any) -> Header | None:
+    """Read the first line; None if it is another program's.
+
+    Raises:
+        ModelError: it is of a form that this program does not know.
+    """
+    if not isinstance(document, dict) or MARK not in document:
+        return None
+    if document[MARK] != FORM:
+        raise ModelError(f"is of form {document[MARK]}, and this program knows form {FORM}")
+    members = {name: value for name, value in document.items() if name != MARK}
+    return _made(Header, members)
+
+
+def parse_end(document: Any) -> End:
+    """Read the last line.
+
+    Raises:
+        ModelError: it is not well formed.
+    """
+    return _made(End, {name: value for name, value in document.items() if name != "end"})
+
+
+def parse_row(document: Sequence[Any], seq: int) -> Row:
+    """Read a row.
+
+    Raises:
+        ModelError: it is not well formed.
+    """
+    _, revision, body, digest = _of_types(document, (str, int, str, str))
+    return Row(revision=revision, seq=seq, body=body, hash=digest)
+
+
+def parse_answer(document: Sequence[Any], revision: int) -> StoredResult:
+    """Read the answer to a revision.
+
+    Raises:
+        ModelError: it is not well formed.
+    """
+    _, request_id, fingerprint, result = _of_types(document, (str, str, (str, type(None)), str))
+    return StoredResult(request_id=request_id, fingerprint=fingerprint, revision=revision, result=result)
+
+
+def request_of(stored: Stored) -> tuple[str, str | None] | None:
+    """Return request id and fingerprint of a revision's command, or None where it has no request id."""
+    return request_in(stored.rows[0])
+
+
+def request_in(row: Row) -> tuple[str, str | None] | None:
+    """Return request id and fingerprint in the row of a command."""
+    if '"request_id"' not in row.body:
+        return None
+    document = json.loads(row.body)
+    request_id: str | None = document.get("request_id")
+    return None if request_id is None else (request_id, document.get("fingerprint"))
+
+
+def _of_types(document: Sequence[Any], types: tuple[Any, ...]) -> Sequence[Any]:
+    if len(document) != len(types) or not all(map(isinstance, document, types)):
+        raise ModelError("holds a line that is not well formed")
+    return document
+
+
+def _made(kind: type[T], members: dict[str, Any]) -> T:
+    types = {"str": str, "int": int, "Instant": int}
+    wanted = {each.name: types[str(each.type)] for each in fields(kind)}
+    if members.keys() != wanted.keys() or any(type(members[name]) is not each for name, each in wanted.items()):
+        raise ModelError("begins or ends with a line that is not well formed")
+    return kind(**members)
+
+
+def _line(value: Any) -> bytes:
+    return f"{canonical(value)}\n".encode()

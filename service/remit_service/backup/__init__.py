@@ -1,0 +1,1 @@
+"""Backups of a ledger, putting them back, and moving a ledger into another store."""

@@ -1,0 +1,58 @@
+"""Makes a backup of a ledger while it is written to: every revision up to one, byte for byte."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from importlib.metadata import version
+from typing import TYPE_CHECKING
+
+from remit_graph.backup.carry import revisions_of
+from remit_graph.backup.form import End, Header, header_of
+from remit_graph.backup.write import BackupWriter
+from remit_graph.errors import ChainBroken
+from remit_graph.model.change import GENESIS, verify_rows
+from remit_service.backup.state import loaded
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from remit_graph.backup.carry import Tell
+    from remit_graph.ports import Ledger
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Made:
+    """A backup that was made: what it is of, what is in it, and its size in bytes."""
+
+    header: Header
+    end: End
+    size: int
+
+
+async def make_backup(ledger: Ledger, path: Path, tell: Tell) -> Made:
+    """Write a backup of `ledger` to `path`, all of it or nothing.
+
+    Raises:
+        LedgerError: the ledger cannot be read, or is not sound.
+        OSError: the file cannot be written.
+    """
+    # (1) The state at some revision: the backup ends there, whatever is appended meanwhile.
+    _, head, state = await loaded(ledger)
+    # (2) Its rows, verified on their way.
+    with await asyncio.to_thread(BackupWriter, path, header_of(head, version("remit"))) as writer:
+        reached, digest = 0, GENESIS
+        async for some in revisions_of(ledger, head.revision):
+            digest = verify_rows((row for each in some for row in each.rows), previous=digest, after=reached)
+            reached = some[-1].rows[0].revision
+            await asyncio.to_thread(writer.add, some)
+            tell(reached)
+        if (reached, digest) != (head.revision, head.hash):
+            raise ChainBroken(
+                f"the log ends at revision {reached} with hash `{digest}`, "
+                f"and was at {head.revision} with `{head.hash}` before",
+                advice="run `remit store check`",
+            )
+        # (3) The end; from here on the file is there.
+        end = await asyncio.to_thread(writer.finish, state)
+    return Made(header=header_of(head, version("remit")), end=end, size=writer.size)
