@@ -88,7 +88,8 @@ async def test_a_gateway_passes_a_user_s_token_on() -> None:
     plain = await identify(gateway, headers=header, subjects=Verified(names=("jwt:i#ana",)))
     acting = await identify(gateway, headers=header, subjects=Verified(names=("jwt:i#ana",), actor="jwt:i#bot"))
 
-    assert (plain.subject_identity, acting.subject_identity) == ("jwt:i#ana", "jwt:i#bot")
+    assert (plain.subject_identity, plain.on_behalf_of) == ("jwt:i#ana", None)
+    assert (acting.subject_identity, acting.on_behalf_of) == ("jwt:i#bot", "jwt:i#ana")
 
 
 @pytest.mark.parametrize("subjects", [None, BadCredentials("no")])

@@ -17,6 +17,7 @@ class Caller:
         point: The enforcement point, or None where the caller is not one.
         identity: The verified identity, `key:gateway`, or None for an unauthenticated caller.
         subject_identity: The end user's verified identity, where the gateway passed a token on.
+        on_behalf_of: The verified identity for whom that user acts, where its token says so (RFC 8693, `act`).
         address: Remote address, for the record only.
         trusts_all: Local callers under `--anonymous-loopback`: speak for anyone, trusted for everything.
     """
@@ -24,6 +25,7 @@ class Caller:
     point: EnforcementPoint | None
     identity: str | None = None
     subject_identity: str | None = None
+    on_behalf_of: str | None = None
     address: str | None = None
     trusts_all: bool = False
 

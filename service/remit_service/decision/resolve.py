@@ -52,6 +52,7 @@ class Question:
         ground: What the graph knows of the resource.
         target: What the graph is asked about; None where action or resource is unknown.
         ignored: Names of what the caller said and is not trusted for.
+        is_for_another: Whether it names another one to act for than the user's token does.
     """
 
     evaluation: Evaluation
@@ -67,6 +68,7 @@ class Question:
     ground: Ground | None = None
     target: Target | None = None
     ignored: tuple[str, ...] = ()
+    is_for_another: bool = False
 
     @property
     def is_subject_proven(self) -> bool:
@@ -74,6 +76,8 @@ class Question:
         if self.principal is None:
             return True
         identity = self.caller.subject_identity
+        if self.is_for_another:
+            return False
         if identity is not None and identity not in self.principal.identities:
             return False
         return self.caller.may_speak_for(self.principal.id)
@@ -95,6 +99,7 @@ def resolve(evaluation: Evaluation, caller: Caller, view: View, at: Instant) -> 
     )
     _resolve_resource(question, view)
     _believe(question)
+    _act_for(question, view)
     _effective_fields(question)
     if question.resource is not None:
         question.ground = ground_of(view, question.resource.key, at)
@@ -143,6 +148,19 @@ def _believe(question: Question) -> None:
         ignored.extend(f"{root}.{name}" for name in said if name not in believed)
         properties[root] = believed
     question.context, question.properties, question.ignored = context, properties, tuple(ignored)
+
+
+def _act_for(question: Question, view: View) -> None:
+    """Keep a delegated token to the authority of the one it was given for: only chains with that root (rules.md 3).
+
+    Who is not known here has no chain. Naming somebody else than the token does is a mismatch, whatever the chains.
+    """
+    identity = question.caller.on_behalf_of
+    if identity is None:
+        return
+    principal = view.identities.get(identity, identity)
+    question.is_for_another = question.context.get("on_behalf_of", principal) != principal
+    question.context = {**question.context, "on_behalf_of": principal}
 
 
 def _properties_said(evaluation: Evaluation) -> list[tuple[str, Mapping[str, Any]]]:

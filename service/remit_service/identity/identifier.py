@@ -61,22 +61,25 @@ class Identifier:
         for name in names:
             point = view.points.get(view.point_identities.get(name, ""))
             if point is not None:
-                subject = await self._subject(presented)
+                subject, behalf = await self._subject(presented)
                 if subject is None and verified.actor is not None:
                     subject = verified.names[0]
-                return Caller(point=point, identity=name, subject_identity=subject, address=presented.peer)
+                return Caller(
+                    point=point, identity=name, subject_identity=subject, on_behalf_of=behalf, address=presented.peer
+                )
         known = next((name for name in names if name in view.identities), None)
         if principals and known is not None:
             return Caller(point=None, identity=known, subject_identity=known, address=presented.peer)
         raise UnknownCaller(f"`{names[0]}` belongs to no enforcement point of this realm")
 
-    async def _subject(self, presented: Presented) -> str | None:
+    async def _subject(self, presented: Presented) -> tuple[str | None, str | None]:
+        """Return who acts by the token that was passed on, and for whom where it is somebody else (RFC 8693, 4.1)."""
         if SUBJECT_TOKEN not in presented.headers:
-            return None
+            return None, None
         verified = await self._subjects.verify(presented) if self._subjects is not None else None
         if verified is None:
             raise BadCredentials("the subject token proves nothing here: no issuer of tokens is configured for it")
-        return verified.actor or verified.names[0]
+        return (verified.names[0], None) if verified.actor is None else (verified.actor, verified.names[0])
 
     async def aclose(self) -> None:
         """Close every verifier."""

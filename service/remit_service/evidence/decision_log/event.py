@@ -48,7 +48,7 @@ def decision_event(
         "path": PATH,
         **labels,
         "requested_by": caller.address,
-        "caller": {"point": caller.name, "identity": caller.identity, "subject_identity": caller.subject_identity},
+        "caller": _caller(caller),
         **masker.request(evaluation.record(), masked),
         "result": _result(decision),
         "revision": decision.revision,
@@ -68,6 +68,11 @@ def decision_event(
     if masked:
         event["masked"] = masked
     return event
+
+
+def _caller(caller: Caller) -> dict[str, Any]:
+    told = {"point": caller.name, "identity": caller.identity, "subject_identity": caller.subject_identity}
+    return told if caller.on_behalf_of is None else {**told, "on_behalf_of": caller.on_behalf_of}
 
 
 def _result(decision: Decision) -> dict[str, Any]:
