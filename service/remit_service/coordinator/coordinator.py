@@ -23,6 +23,7 @@ from remit_service.coordinator.rates import Rates
 from remit_service.coordinator.reply import Key, Reply, refused, refused_reply
 from remit_service.coordinator.sweeper import Sweeper
 from remit_service.coordinator.waiting import Waiting
+from remit_service.decision.resolve import may_name, subject_of
 from remit_service.point import RecordingFailed
 from remit_service.writer.command import Accepted, Submission, Verdict
 
@@ -158,11 +159,19 @@ class Coordinator:
         self, evaluations: Sequence[Evaluation], caller: Caller, action: str, key: Key | None, **options: Any
     ) -> Reply:
         """Ask for leases in the name of the subject of the evaluations; the faces say with which options."""
-        stopped = self.over_rate(_subject(evaluations), caller.name)
+        stopped = self.over_rate(self._charged(evaluations, caller), caller.name)
         if stopped is not None:
             return stopped
         command = acquiring(evaluations, caller, **options)
         return await self.run(command, actor=_subject(evaluations), action=action, key=key)
+
+    def _charged(self, evaluations: Sequence[Evaluation], caller: Caller) -> str:
+        """Return whose rate a request is charged to: the subject's once the caller may name it, else the caller's own.
+
+        Whoever may not speak for somebody cannot use up what that one may send; the decision refuses it as ever.
+        """
+        subject = subject_of(evaluations[0].subject, self.view) if evaluations else None
+        return subject.id if subject is not None and may_name(caller, subject) else caller.name
 
     def over_rate(self, principal: str, point: str) -> Reply | None:
         """Refuse a command of whoever sends too many a second (rules.md 14)."""

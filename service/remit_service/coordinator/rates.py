@@ -26,6 +26,7 @@ class Rates:
     def over(self, principal: str, point: str, limits: Limits) -> Refusal | None:
         """Take one command from both buckets, or say that one is empty."""
         now = self._clock.monotonic()
+        taken: dict[str, tuple[float, float]] = {}
         for name, rate in (
             (principal, limits.principal.commands_per_second),
             (f"point {point}", limits.point.commands_per_second),
@@ -34,9 +35,11 @@ class Rates:
             left = min(left + (now - since) * rate, float(rate))
             if left < 1:
                 return self._refusal(name, rate, (1 - left) / rate)
-            if len(self._buckets) >= CALLERS_KEPT:
-                self._buckets.clear()
-            self._buckets[name] = (left - 1, now)
+            taken[name] = (left - 1, now)
+        if len(self._buckets) + len(taken) > CALLERS_KEPT:
+            self._buckets.clear()
+        # Both or none: a point that is over its rate uses up nothing of those it speaks for.
+        self._buckets.update(taken)
         return None
 
     def _refusal(self, name: str, rate: int, seconds: float) -> Refusal:

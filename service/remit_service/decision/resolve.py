@@ -75,12 +75,13 @@ class Question:
         """Whether the caller may name this subject; a user's token that it passed on must be that subject's."""
         if self.principal is None:
             return True
-        identity = self.caller.subject_identity
-        if self.is_for_another:
-            return False
-        if identity is not None and identity not in self.principal.identities:
-            return False
-        return self.caller.may_speak_for(self.principal.id)
+        return not self.is_for_another and may_name(self.caller, self.principal)
+
+
+def may_name(caller: Caller, principal: Principal) -> bool:
+    """Whether a caller may name this principal as its subject; a token that it passed on must be that principal's."""
+    identity = caller.subject_identity
+    return (identity is None or identity in principal.identities) and caller.may_speak_for(principal.id)
 
 
 _NOBODY: Final = Principal(id="")
