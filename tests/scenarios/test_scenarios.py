@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.support.scenario.compare import unvaried
 from tests.support.scenario.document import Scenario, scenarios
 from tests.support.scenario.ledgers import neo4j_on, sqlite_in
 from tests.support.scenario.play import play
@@ -47,7 +48,11 @@ async def test_scenario_on_opa(scenario: Scenario, folder: Path, opa_engine: Mak
 
 
 @pytest.mark.parametrize("scenario", ALL)
-async def test_scenario_on_neo4j(scenario: Scenario, empty_neo4j: Neo4jServer) -> None:
-    """A ledger in Neo4j holds the same."""
-    async with stage_for(scenario, neo4j_on(empty_neo4j)) as stage:
-        await play(scenario, stage)
+async def test_scenario_on_neo4j(scenario: Scenario, empty_neo4j: Neo4jServer, folder: Path) -> None:
+    """On a ledger in Neo4j every step is answered as its file says, and to the last member as on the embedded one."""
+    async with stage_for(scenario, sqlite_in(folder)) as embedded:
+        await play(scenario, embedded)
+    async with stage_for(scenario, neo4j_on(empty_neo4j)) as shared:
+        await play(scenario, shared)
+
+    assert unvaried(shared.told) == unvaried(embedded.told)

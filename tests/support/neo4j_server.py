@@ -37,7 +37,8 @@ class Neo4jServer(ABC):
     user: Final = "neo4j"
 
     def __init__(self) -> None:
-        self.password: Final = secrets.token_urlsafe(18)
+        # Hexadecimal: a password that began with a dash would be taken for an option of the tool that sets it.
+        self.password: Final = secrets.token_hex(12)
         self.port: Final = free_port()
         self._driver: Driver | None = None
 

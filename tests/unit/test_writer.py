@@ -354,3 +354,26 @@ async def test_a_constraint_that_one_command_breaks_alone_is_suspicious(tmp_path
 
         assert [type(each.verdict) for each in done] == [Accepted, Refused, Accepted]
         assert called == [1]
+
+
+async def test_closing_waits_for_what_was_taken(tmp_path: Path) -> None:
+    """A batch on its way is appended and answered before `aclose` returns; nobody is left to guess."""
+    async with a_writer(tmp_path / "l.db") as (writer, replica):
+        begun, go_on = asyncio.Event(), asyncio.Event()
+        append = replica.ledger.append
+
+        async def held(*arguments: Any) -> Any:
+            begun.set()
+            await go_on.wait()
+            return await append(*arguments)
+
+        replica.ledger.append = held  # type: ignore[method-assign, assignment]
+        submitted = asyncio.create_task(writer.submit(count()))
+        await begun.wait()
+        closing = asyncio.create_task(writer.aclose())
+        await asyncio.sleep(0)
+        go_on.set()
+        await closing
+
+        assert submitted.done()
+        assert (await submitted).revision == 1

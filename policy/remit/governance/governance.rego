@@ -32,5 +32,9 @@ law_alone if {
 # scope: document
 reasons contains code if {
 	asked
-	some code in ((data.remit.delegation.reasons | data.remit.revocation.reasons) | data.remit.transfer.reasons)
+	laws := [
+		data.remit.delegation.reasons, data.remit.power.reasons, data.remit.revocation.reasons,
+		data.remit.transfer.reasons,
+	]
+	some code in union({law | some law in laws})
 }

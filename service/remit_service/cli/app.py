@@ -16,12 +16,14 @@ from remit_service.cli import (
     demo,
     doctor,
     epochs,
+    feed,
     glass,
     grants,
     graph,
     incident,
     keys,
     lease,
+    observation,
     operation,
     policy,
     presence,
@@ -33,6 +35,8 @@ from remit_service.cli import (
     serving,
     store,
     transfer,
+    waiter,
+    work_set,
 )
 from remit_service.cli.context import Call
 from remit_service.cli.output import Output
@@ -79,6 +83,11 @@ store.app.command("restore")(backup.restore)
 store.app.command("reopen")(backup.reopen)
 app.command("queue")(queue.queue)
 app.command("receipt")(operation.receipt)
+app.command("changes")(feed.changes)
+app.command("notices")(feed.notices)
+app.add_typer(waiter.app, name="waiter", help="Waits: show, leave.")
+app.add_typer(observation.app, name="observation", help="Changes seen at resources: report, list.")
+app.add_typer(work_set.app, name="work-set", help="Declared runs: declare, list, end.")
 app.add_typer(lease.app, name="lease", help="Leases: list, acquire, renew, release, preempt.")
 app.add_typer(operation.app, name="operation", help="The write protocol: begin to complete or abort.")
 app.add_typer(conflicts.app, name="conflicts", help="Conflict records, and declared runs that would meet.")

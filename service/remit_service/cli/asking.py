@@ -118,11 +118,12 @@ def question(subject: str, action: str, resource: str, attributes: list[str] | N
         "subject": {"type": kind, "id": name},
         "action": {"name": action},
         "resource": {"type": "key", "id": resource},
-        "context": dict(_attribute(each) for each in attributes or ()),
+        "context": dict(attribute(each) for each in attributes or ()),
     }
 
 
-def _attribute(text: str) -> tuple[str, Any]:
+def attribute(text: str) -> tuple[str, Any]:
+    """Return name and value of `name=value`; the value is JSON, or else text."""
     name, equals, value = text.partition("=")
     if not equals or not name:
         raise Failure(f"`{text}` is not an attribute: write name=value, such as risk=LOW")

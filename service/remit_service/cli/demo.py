@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from time import perf_counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -18,9 +18,16 @@ if TYPE_CHECKING:
     import httpx
 
 
-def demo(context: typer.Context) -> None:
+def demo(
+    context: typer.Context,
+    store: Annotated[
+        str | None, typer.Option(help="An empty store to play on, such as neo4j://neo4j@localhost; emptied at the end.")
+    ] = None,
+) -> None:
     """Play the story this system exists for; exit 1 where a verdict is not the promised one."""
     call = call_of(context)
+    if store is not None:
+        call.options["store"] = store
 
     async def work() -> int:
         from remit_service.demo.player import Player

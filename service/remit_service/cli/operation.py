@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from remit_service.cli.asking import ActionName, ContextOption, ResourceKey, question
+from remit_service.cli.asking import ActionName, ContextOption, ResourceKey, attribute, question
 from remit_service.cli.coordination import Key, Subject, Token, perform
 from remit_service.cli.lease import Purpose, Ttl, Wait, keyed
 
@@ -19,12 +19,17 @@ Preempt = Annotated[bool, typer.Option("--preempt", help="Take over, where that 
 def begin(  # noqa: PLR0913, PLR0917 - each is an option
     context: typer.Context, subject: Subject, action: ActionName, resource: ResourceKey,
     attributes: ContextOption = None, ttl: Ttl = None, wait: Wait = None, purpose: Purpose = None,
-    preempt: Preempt = False, run: Annotated[str | None, typer.Option(help="The declared run it belongs to.")] = None,
+    preempt: Preempt = False,
+    also: Annotated[list[str] | None, typer.Option("--also", help="One more resource: all or none.")] = None,
+    no_lease: Annotated[bool, typer.Option("--no-lease", help="Meet others at the version alone.")] = False,
+    run: Annotated[str | None, typer.Option(help="The declared run it belongs to.")] = None,
     key: Key = None,
 ) -> None:  # fmt: skip
     """Begin an operation: resolve, decide, acquire."""
     options = {"ttl_seconds": ttl, "wait_seconds": wait, "purpose": purpose, "preempt": preempt, "work_set_id": run}
-    body = {**question(subject, action, resource, attributes), **options}
+    body = {**question(subject, action, resource, attributes), **options, "lease": not no_lease}
+    if also:
+        body["resources"] = [body.pop("resource"), *({"type": "key", "id": each} for each in also)]
     perform(context, "POST /v1/operations", body, headers=keyed(key))
 
 
@@ -35,9 +40,13 @@ def precondition(context: typer.Context, operation: Operation, current_version: 
 
 
 @app.command()
-def renew(context: typer.Context, operation: Operation, token: Token, ttl: Ttl = None) -> None:
-    """Keep every lease of an operation."""
-    perform(context, f"POST /v1/operations/{operation}/renew", {"lease_epoch": token, "ttl_seconds": ttl})
+def renew(
+    context: typer.Context, operation: Operation, token: Token, ttl: Ttl = None,
+    progress: Annotated[str | None, typer.Option(help="A mark that differs where the run has advanced.")] = None,
+) -> None:  # fmt: skip
+    """Keep every lease of an operation, which has to advance for it."""
+    body = {"lease_epoch": token, "ttl_seconds": ttl, "progress": progress}
+    perform(context, f"POST /v1/operations/{operation}/renew", body)
 
 
 @app.command()
@@ -74,6 +83,16 @@ def abort(
 ) -> None:
     """Give an operation up; it leaves its receipt all the same."""
     perform(context, f"POST /v1/operations/{operation}/abort", {"reason": reason})
+
+
+@app.command()
+def outcome(
+    context: typer.Context, operation: Operation, finding: ContextOption,
+    actor: Annotated[str | None, typer.Option("--actor", help="Who found it; by default who wrote.")] = None,
+) -> None:  # fmt: skip
+    """Add what was found of the outcome to the receipt, however long after."""
+    found = dict(attribute(each) for each in finding or ())
+    perform(context, f"POST /v1/operations/{operation}/outcome", {"finding": found, "actor": actor})
 
 
 @app.command()

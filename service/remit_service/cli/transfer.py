@@ -42,6 +42,12 @@ def propose(  # noqa: PLR0913, PLR0917 - each is an option
     perform(context, "POST /v1/transfers", body, headers=keyed(key))
 
 
+@app.command("list")
+def list_(context: typer.Context) -> None:
+    """The transfers there are, those that are over too."""
+    perform(context, "GET /v1/transfers")
+
+
 @app.command()
 def show(context: typer.Context, transfer_id: TransferId) -> None:
     """A transfer with its steps, each with actor, instant, revision and evidence."""

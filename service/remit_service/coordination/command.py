@@ -166,11 +166,19 @@ class Abort:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FollowUp:
-    """A finding on the outcome, long after; it is added to the receipt and holds no lease (S66)."""
+    """A finding on the outcome, long after; it is added to the receipt and holds no lease (S66).
+
+    Attributes:
+        coordination_id: Of the operation.
+        actor: Who found it.
+        finding: What was found.
+        receipt: The receipt as it was last written, for one that has left the view.
+    """
 
     coordination_id: str
     actor: str
     finding: Record
+    receipt: Record | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

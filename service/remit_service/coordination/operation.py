@@ -152,7 +152,7 @@ def abort(work: Work, command: Abort) -> Steps:
 
 def follow_up(work: Work, command: FollowUp) -> Answer | Refusal:
     """Carry out `FollowUp`: outcomes are monitored apart, and no lease is held meanwhile (S66)."""
-    receipt = work.view.records["receipt"].get(command.coordination_id)
+    receipt = work.view.records["receipt"].get(command.coordination_id) or command.receipt
     if receipt is None:
         return refuse("lease_not_held", subject=command.actor, lease_id=command.coordination_id)
     finding = {**command.finding, "by": command.actor, "at": work.at}

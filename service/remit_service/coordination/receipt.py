@@ -138,6 +138,7 @@ def _receipt_of_lease(work: Work, lease: Record, status: str) -> dict[str, Any]:
         "action": lease["action"],
         "fields": lease["fields"],
         "authority_epoch": lease["authority_epoch"],
+        "ownership_epoch": max(lease["ownership_epochs"].values(), default=None),
         "ownership_epochs": lease["ownership_epochs"],
         "policy_epoch": lease["policy_epoch"],
         "lease_id": lease["lease_id"],

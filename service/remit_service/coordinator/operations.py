@@ -162,7 +162,10 @@ class Operations(Proven):
         stopped = self._stopped(caller, actor)
         if stopped is not None:
             return stopped
-        command = commands.FollowUp(coordination_id=coordination_id, actor=actor, finding=in_ledger_form(finding))
+        receipt = await self.receipt(coordination_id)
+        command = commands.FollowUp(
+            coordination_id=coordination_id, actor=actor, finding=in_ledger_form(finding), receipt=receipt
+        )
         return await self._coordinator.run(command, actor=actor, action="RECORD_OUTCOME")
 
     def show(self, coordination_id: str) -> Mapping[str, Any] | None:

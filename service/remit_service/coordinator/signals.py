@@ -190,6 +190,16 @@ class Signals(Proven):
         action = f"{step.upper()}_TRANSFER"
         return await self._coordinator.run(command, actor=actor, action=action, key=key)
 
+    def all(self, noun: str) -> list[Mapping[str, Any]]:
+        """Return the records at hand of incidents, observations or transfers, by id."""
+        records = self._coordinator.view.records.get(noun, {})
+        return [records[each] for each in sorted(records)]
+
+    def live(self, noun: str) -> list[Mapping[str, Any]]:
+        """Return those of presences or work sets that are not over, by id."""
+        at = self._coordinator.point.now()
+        return [each for each in self.all(noun) if each["expires_at"] > at]
+
     def transfer(self, transfer_id: str) -> Mapping[str, Any] | None:
         """Return a transfer with its steps."""
         return self._coordinator.view.records.get("transfer", {}).get(transfer_id)

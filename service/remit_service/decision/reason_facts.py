@@ -190,11 +190,30 @@ _DETAILS: Final[dict[str, Callable[[NearMiss, Case, Target], dict[str, Any]]]] =
 
 
 def _trust(_code: str, case: Case) -> dict[str, Any]:
+    governance = case.document.get("governance") or {}
+    if given := governance.get("power") or governance.get("delegation"):
+        rights = given.get("rights") or [given]
+        required = max((_demanded(case, each) for each in rights), default=0)
+        return {"principal": given.get("holder") or given["to"], "trust": given["trust"], "required": required}
     hops = [hop for chain in case.document["chains"] for hop in chain["hops"] if hop["edge"] == "DELEGATES"]
     lowest = min(hops, key=lambda hop: hop["trust"], default=None)
     if lowest is None:
         return {}
     return {"principal": lowest["to"], "trust": lowest["trust"], "required": _required_trust(case)}
+
+
+def _demanded(case: Case, right: Mapping[str, Any]) -> int:
+    """The highest trust that an environment which a right reaches asks of a delegate."""
+    reached = (right["scope"].get("where") or {}).get("environment")
+    return max(
+        (
+            trust
+            for each in right["classes"]
+            for environment, trust in case.config["required_trust"].get(each, {}).items()
+            if reached is None or environment in reached
+        ),
+        default=0,
+    )
 
 
 def _required_trust(case: Case) -> int:

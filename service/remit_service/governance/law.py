@@ -61,7 +61,7 @@ class Actor:
 def permitted(
     policy: Policy, view: View, at: Instant, actor: Actor, action: Governance, **facts: Mapping[str, Any]
 ) -> Decision:
-    """Return the policy's decision on a command; `facts` are its law's, such as `delegation` or `revocation`."""
+    """Return the policy's decision on a command; `facts` are its law's: `delegation`, `power` or `revocation`."""
     kind, _, name = actor.principal.partition(":")
     # The version of the graph is its revision, and the append compares it.
     context: dict[str, Any] = {"expected_version": str(view.revision), "resource_version": str(view.revision)}
@@ -77,6 +77,7 @@ def permitted(
         "command": action.value,
         "root": actor.is_root(view, at),
         "delegation": None,
+        "power": None,
         "revocation": None,
         "transfer": None,
         **facts,

@@ -15,6 +15,7 @@ from remit_graph.view.grounds import ViewGrounds
 from remit_service.governance.delegating import delegate, make_delegation
 from remit_service.governance.law import Actor, permitted, refused_by_policy
 from remit_service.governance.names import misnamed, unknown_edge, unknown_ends
+from remit_service.governance.power import power_of
 from remit_service.governance.versions import begin, ends_of, lives_on, next_version, shown
 from remit_service.writer.command import Refused, Verdict
 
@@ -81,7 +82,8 @@ def _grant(policy: Policy, view: View, at: Instant, actor: Actor, edge: Edge, *,
     asked = replace(edge, version=next_version(view, edge.edge_id), epoch=view.authority_epoch)
     stands = stamped(view, asked)
     broken = [*_law(view, at, actor, stands, policy), *misnamed(view, policy, stands)]
-    decision = permitted(policy, view, at, actor, action)
+    power = power_of(view, at, stands)
+    decision = permitted(policy, view, at, actor, action, **({"power": power} if power is not None else {}))
     if refused := refused_by_policy(decision, broken):
         return refused
     return begin(policy, view, at, stands)

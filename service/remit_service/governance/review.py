@@ -13,6 +13,7 @@ from remit_graph.model.instant import SECOND
 from remit_graph.view.grounds import ViewGrounds
 from remit_graph.view.ownership import issuer_standing
 from remit_service.governance.emergency import open_reviews
+from remit_service.governance.power import acting_for_others
 from remit_service.governance.reading import told
 from remit_service.governance.separation import breaches, rules_of
 from remit_service.governance.standing import who_governs
@@ -85,29 +86,3 @@ def _is_orphaned(view: View, edge: Edge, at: Instant) -> bool:
     if edge.edge in ROOT_GRANTS:
         return issuer_standing(view, edge, at) == "none"
     return edge.edge is EdgeType.DELEGATES and ViewGrounds(view=view, at=at, dormant=True).parent(edge) is None
-
-
-def acting_for_others(view: View, at: Instant) -> list[dict[str, Any]]:
-    """Return the principals that hand authority on or speak for others, with whom they reach (S15)."""
-    graph = ViewGrounds(view=view, at=at)
-    found: dict[str, dict[str, set[str]]] = {}
-    for holder, edges in view.out[EdgeType.MAY_DELEGATE].items():
-        live = {edge.to for edge in edges.values() if graph.live(edge)}
-        if live:
-            found.setdefault(holder, {}).setdefault("may_delegate_to", set()).update(live)
-    for holder, edges in view.into[EdgeType.DELEGATES].items():
-        if any(graph.live(edge) and edge.max_depth != 0 for edge in edges.values()):
-            found.setdefault(holder, {}).setdefault("may_hand_on", set()).update(
-                edge.edge_id for edge in edges.values() if graph.live(edge) and edge.max_depth != 0
-            )
-    for point in view.points.values():
-        if point.speaks_for:
-            found.setdefault(point.id, {}).setdefault("speaks_for", set()).update(point.speaks_for)
-    return [
-        {
-            "principal": name,
-            "trust": view.principals[name].trust if name in view.principals else None,
-            **{how: sorted(whom) for how, whom in sorted(found[name].items())},
-        }
-        for name in sorted(found)
-    ]

@@ -28,17 +28,18 @@ PATIENCE_SECONDS: Final = 5.0
 class Turns:
     """The turns of one writer."""
 
-    def __init__(self, ledger: Ledger, replica: Replica, clock: Clock) -> None:
-        """Nobody is known to be there."""
+    def __init__(self, ledger: Ledger, replica: Replica, clock: Clock, *, wanted: bool = True) -> None:
+        """Nobody is known to be there; where turns are not `wanted`, none is ever asked for."""
         self._ledger = ledger
         self._replica = replica
         self._clock = clock
+        self._wanted = wanted
         self._has_rivals = False
         self._in_line = False
 
     def lost(self) -> None:
         """Note that another writer was first."""
-        self._has_rivals = True
+        self._has_rivals = self._wanted
 
     def spent(self) -> None:
         """Note that an append succeeded: the turn went to the next with it."""

@@ -76,7 +76,11 @@ def world_from(text: str, name: str) -> World:
 
 @dataclass
 class Stage:
-    """A started decision point, and the hands of a scenario on it."""
+    """A started decision point, and the hands of a scenario on it.
+
+    Attributes:
+        told: Whatever was answered, whole and in order; what two stages are compared by.
+    """
 
     point: DecisionPoint
     clock: ManualClock
@@ -85,14 +89,19 @@ class Stage:
     wire: Wire
     is_cut_off: bool = False
     held: dict[str, dict[str, Any]] = field(default_factory=dict)
+    told: list[Any] = field(default_factory=list)
 
     async def ask(self, question: dict[str, Any]) -> Answer:
         """Put one question, `as` an enforcement point of the world."""
-        return await self.wire.evaluate(body_of(question, self.point, self.held), question.get("as"))
+        return self._noted(await self.wire.evaluate(body_of(question, self.point, self.held), question.get("as")))
 
     async def explain(self, question: dict[str, Any]) -> Answer:
         """Ask for a verdict with its proof, now or at an earlier moment."""
-        return await self.wire.explain(body_of(question, self.point, self.held), question.get("as"))
+        return self._noted(await self.wire.explain(body_of(question, self.point, self.held), question.get("as")))
+
+    def _noted(self, answer: Answer) -> Answer:
+        self.told.append((answer.status, answer.document))
+        return answer
 
     async def crowd(self, question: dict[str, Any]) -> Answer | None:
         """Put one question too many."""
@@ -109,7 +118,9 @@ class Stage:
 
     async def command(self, document: dict[str, Any]) -> Verdict:
         """Give a governance command."""
-        return (await self.point.submit(submission_of(document, self.point))).verdict
+        verdict = (await self.point.submit(submission_of(document, self.point))).verdict
+        self.told.append(verdict)
+        return verdict
 
     async def hold(self, question: dict[str, Any]) -> Reply:
         """Take a lease; `name` is what later questions present it by, as `lease NAME`."""
@@ -119,6 +130,7 @@ class Stage:
         if not reply.is_refused:
             lease = reply.body["lease"]
             self.held[question["name"]] = {"lease_id": lease["lease_id"], "fencing_token": lease["lease_epoch"]}
+        self.told.append((reply.code, reply.body))
         return reply
 
     async def give_back(self, name: str) -> None:

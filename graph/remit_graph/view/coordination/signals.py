@@ -30,8 +30,8 @@ def put_receipt(view: View, body: Body, journal: Journal, _revision: int, _at: I
     """Evidence of how an operation ended; a completed one says which versions it replaced and what it wrote."""
     tables = view.coordination
     kept = tables.kept_records["receipt"]
-    if kept.get(body["id"]) is not None:
-        # A later finding on an outcome adds to the receipt, and is no other write.
+    if kept.get(body["id"]) is not None or body.get("outcome_checks"):
+        # A later finding on an outcome adds to the receipt, which may have left the view, and is no other write.
         kept.add(body["id"], body, journal)
         return
     kept.add(body["id"], body, journal)

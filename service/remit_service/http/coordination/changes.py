@@ -20,7 +20,7 @@ from remit_service.http.coordination.described import Wait  # noqa: TC001 - Fast
 from remit_service.http.documented import answers
 from remit_service.http.events import BEAT_SECONDS, EVENTS, STREAM_SECONDS, EventStream, event, wants_events
 from remit_service.http.problems import Problem, ProblemError
-from remit_service.http.replies import CALLED, exchange_of
+from remit_service.http.replies import CALLED, exchange_of, json
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence
@@ -32,13 +32,20 @@ if TYPE_CHECKING:
     from remit_service.http.polls import Poll
 
 LINES: Final = "application/x-ndjson"
+JSON_ALONE: Final = "application/json"
+"""Who takes nothing else gets one document; lines are what a program that follows can read as they come."""
+
 AT_ONCE: Final = 500
 """Revisions in one answer; the rest comes with the next call."""
 
 FOUND: Final[dict[int | str, dict[str, Any]]] = answers(None, problems=(400, 409, *CALLED)) | {
     200: {
         "description": "Revisions, oldest first",
-        "content": {LINES: {"schema": {"type": "string"}}, EVENTS: {"schema": {"type": "string"}}},
+        "content": {
+            LINES: {"schema": {"type": "string"}},
+            EVENTS: {"schema": {"type": "string"}},
+            JSON_ALONE: {"schema": {"$ref": "#/components/schemas/Entries"}},
+        },
     }
 }
 After = Annotated[
@@ -71,6 +78,9 @@ def add_routes(router: APIRouter, desk: Desk) -> None:
             async with desk.polls.open(exchange) as poll:
                 entries = await _next(desk, start, wanted, wait, poll)
         last = entries[-1].revision if entries else start
+        if request.headers.get("accept") == JSON_ALONE:
+            kept = [_told(desk, each, wanted) for each in entries if _kept(each, wanted)]
+            return json({"entries": kept, "revision": desk.service.point.revision_token(last)})
         lines = [_line(desk, each, wanted) for each in entries if _kept(each, wanted)]
         headers = {"Remit-Revision": desk.service.point.revision_token(last)}
         return Response(b"".join(line + b"\n" for line in lines), 200, headers, LINES)
@@ -125,15 +135,17 @@ def _is_wanted(kind: str, wanted: frozenset[str]) -> bool:
 
 
 def _line(desk: Desk, entry: Entry, wanted: frozenset[str] | None) -> bytes:
+    return msgspec.json.encode(_told(desk, entry, wanted))
+
+
+def _told(desk: Desk, entry: Entry, wanted: frozenset[str] | None) -> dict[str, Any]:
     changes = [
         {"kind": each.kind, "body": each.body}
         for each in entry.changes
         if wanted is None or _is_wanted(each.kind, wanted)
     ]
     token = desk.service.point.revision_token(entry.revision)
-    return msgspec.json.encode(
-        {"revision": entry.revision, "token": token, "at": format_instant(entry.at), "changes": changes}
-    )
+    return {"revision": entry.revision, "token": token, "at": format_instant(entry.at), "changes": changes}
 
 
 async def _events(desk: Desk, after: int, wanted: frozenset[str] | None, poll: Poll) -> AsyncIterator[bytes]:

@@ -31,6 +31,7 @@ def add_routes(router: APIRouter, desk: Desk) -> None:
     _add_reading(router, desk)
     _add_checks(router, desk)
     _add_ends(router, desk)
+    _add_outcome(router, desk)
     _add_looks(router, desk)
 
 
@@ -131,6 +132,21 @@ def _add_ends(router: APIRouter, desk: Desk) -> None:
             caller,
             reason=document.needed("reason", document.text("reason")),
             subject=subject_of(desk, document),
+        )
+        return answer(desk, caller, reply)
+
+
+def _add_outcome(router: APIRouter, desk: Desk) -> None:
+    @router.post(f"{PATH}/outcome", tags=TAGS, responses=STEP, openapi_extra=body("OutcomeRequest"))
+    async def outcome(request: Request, coordination_id: CommandId) -> Response:
+        """Add what was found of the outcome to the receipt, however long after; no lease is held for it."""
+        _, caller, document = await desk.read(request)
+        receipt = desk.record_seen_by(caller, await desk.operations.receipt(coordination_id), "principal", "receipt")
+        reply = await desk.operations.follow_up(
+            coordination_id,
+            caller,
+            actor=document.text("actor") or str(receipt["principal"]),
+            finding=document.needed("finding", document.mapping("finding")),
         )
         return answer(desk, caller, reply)
 

@@ -61,10 +61,7 @@ def _add_presence(router: APIRouter, desk: Desk) -> None:
     async def present(request: Request) -> Response:
         """Who edits what, now."""
         await desk.service.insider(exchange_of(request))
-        at = desk.coordinator.point.now()
-        records = desk.coordinator.view.records.get("presence", {})
-        found = [records[each] for each in sorted(records) if records[each]["expires_at"] > at]
-        return json({"presences": shown(found)})
+        return json({"presences": shown(desk.signals.live("presence"))})
 
     @router.delete(
         "/v1/presence/{presence_id}",
@@ -104,8 +101,7 @@ def _add_incidents(router: APIRouter, desk: Desk) -> None:
     async def incidents(request: Request) -> Response:
         """The incidents at hand, the closed ones too."""
         await desk.service.insider(exchange_of(request))
-        records = desk.coordinator.view.records.get("incident", {})
-        return json({"incidents": shown([records[each] for each in sorted(records)])})
+        return json({"incidents": shown(desk.signals.all("incident"))})
 
 
 def _asking(actor: str, resource: Entity) -> Evaluation:
@@ -136,6 +132,13 @@ def _add_observations(router: APIRouter, desk: Desk) -> None:
         )
         return answer(desk, caller, reply)
 
+    @router.get("/v1/observations", tags=TAGS, responses=answers("Observations", problems=(400, *CALLED)))
+    async def observed(request: Request) -> Response:
+        """The changes seen at resources that no operation explains, as far as they are at hand; oldest first."""
+        await desk.service.insider(exchange_of(request))
+        found = sorted(desk.signals.all("observation"), key=lambda each: each["at"])
+        return json({"observations": shown(found), "coverage": desk.signals.coverage()})
+
 
 def _add_work_sets(router: APIRouter, desk: Desk) -> None:
     @router.post(
@@ -157,6 +160,12 @@ def _add_work_sets(router: APIRouter, desk: Desk) -> None:
             **{name: document.texts(name) for name in ("reads", "writes", "deletes", "operations")},
         )
         return answer(desk, caller, reply)
+
+    @router.get("/v1/work-sets", tags=TAGS, responses=answers("WorkSets", problems=(400, *CALLED)))
+    async def declared(request: Request) -> Response:
+        """The runs that are declared now."""
+        await desk.service.insider(exchange_of(request))
+        return json({"work_sets": shown(desk.signals.live("work_set"))})
 
     @router.delete(
         "/v1/work-sets/{run_id}",

@@ -48,6 +48,13 @@ _OWN_FACTS: Final = frozenset(
         "waiter_id", "problem",
     }
 )  # fmt: skip
+RECEIPT: Final = (
+    "coordination_id", "principal", "resource_key", "owner", "authority_epoch", "ownership_epoch", "policy_epoch",
+    "lease_id", "lease_epoch", "expected_version", "final_version", "conflicts", "acquired_at", "released_at", "status",
+    "decision_id", "authority_origin", "approvals", "change_id", "purpose",
+)  # fmt: skip
+"""What every coordination receipt has (evidence.md 1): one that does not apply is null, and not left out."""
+
 _OF_CONFLICT: Final = frozenset({"domain", "result"})
 _CONFLICT: Final = 409
 _GONE: Final = 410
@@ -73,6 +80,9 @@ def shown(value: Any, *, whole: bool = True) -> Any:
             found[f"{name.removesuffix('_us')}_seconds"] = each / SECOND
         else:
             found[name] = shown(each, whole=whole)
+    if value.get("record") == "coordination":
+        missing = (each for each in RECEIPT if each not in found and (whole or each not in _OF_OTHERS))
+        found |= dict.fromkeys(missing)
     return found
 
 

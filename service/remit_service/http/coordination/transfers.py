@@ -76,6 +76,12 @@ def add_routes(router: APIRouter, desk: Desk) -> None:
         )
         return answer(desk, caller, reply)
 
+    @router.get("/v1/transfers", tags=TAGS, responses=answers("Transfers", problems=(400, *CALLED)))
+    async def listed(request: Request) -> Response:
+        """The transfers there are, those that are over too."""
+        await desk.service.insider(exchange_of(request))
+        return json({"transfers": shown(desk.signals.all("transfer"))})
+
     @router.get(PATH, tags=TAGS, responses=answers("Transfer", problems=(400, 404, *CALLED)))
     async def show(request: Request, transfer_id: CommandId) -> Response:
         """A transfer with its steps, each with actor, instant, revision and evidence."""

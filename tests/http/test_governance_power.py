@@ -1,0 +1,109 @@
+"""The power to act for others: granted with care, marked and listed (S15)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.http.serving import serve, stopped_later
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import httpx
+
+    from tests.http.serving import Served
+
+WORLD = Path("fixtures/worlds/seo.yaml")
+CHIEF = {"actor": "human:chief"}
+BROKER, TRUSTED = "service:new-broker", "service:trusted-broker"
+OWNER = "controller:seo-control-plane"
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """A service of this module's own, with one principal that production trusts and one that it does not."""
+    for served in stopped_later(serve(tmp_path_factory.mktemp("power"), WORLD, keys=("gateway",))):
+        for name, trust in ((BROKER, 0), (TRUSTED, 1)):
+            served.client("gateway").post("/v1/principals", json={"id": name, "trust": trust, **CHIEF})
+        yield served
+
+
+def given(holder: str, what: str) -> tuple[str, dict[str, Any]]:
+    """Return the command that would give a holder some power."""
+    name = f"{holder.partition(':')[2]}-{what}"
+    grants: dict[str, dict[str, Any]] = {
+        "delegate": {"edge": "MAY_DELEGATE", "from": holder, "to": "role:seo-agent", "max_depth": 1},
+        "mint": {
+            "edge": "MAY_WRITE", "from": holder, "to": "remit:graph", "scope": {"actions": ["MINT_CAPABILITY"]},
+        },
+        "anything": {"edge": "MAY_WRITE", "from": holder, "to": "remit:graph"},
+        "owner": {"edge": "ACTS_AS", "from": holder, "to": OWNER},
+        "root": {"edge": "ACTS_AS", "from": holder, "to": "organization:acme"},
+    }  # fmt: skip
+    path = "/v1/memberships" if what in ("owner", "root") else "/v1/grants"
+    return path, {"edge_id": name, **grants[what], **CHIEF}
+
+
+@pytest.mark.feature("S15", "S31")
+@pytest.mark.parametrize("what", ["delegate", "mint", "anything", "owner", "root"])
+def test_power_to_act_for_others_needs_the_trust_of_a_delegate(served: Served, what: str) -> None:
+    """Even a root gives it to nobody whom production would not take as a delegate; the refusal names the numbers."""
+    client = served.client("gateway")
+    before = client.get("/v1/graph/summary").json()["revision_number"]
+
+    path, body = given(BROKER, what)
+    refused = client.post(path, json=body)
+    tried = client.post(path, json={**body, "dry_run": True})
+
+    assert (refused.status_code, refused.json()["code"]) == (403, "trust_too_low")
+    assert refused.json()["reasons"][0]["message"] == f"`{BROKER}` has trust 0, and this needs 1"
+    assert tried.json()["code"] == "trust_too_low"
+    assert client.get("/v1/graph/summary").json()["revision_number"] == before
+    path, body = given(TRUSTED, what)
+    made = client.post(path, json=body)
+    assert made.status_code == 201, made.text
+
+
+@pytest.mark.feature("S15")
+def test_what_reaches_nothing_sensitive_needs_no_trust(served: Served) -> None:
+    """A right that ends before production, a role that hands nothing on, and a read of the graph are ordinary edges."""
+    client = served.client("gateway")
+    staging = {"actions": ["UPDATE_CANONICAL"], "where": {"environment": ["staging"]}}
+    ordinary: list[tuple[str, dict[str, Any]]] = [
+        ("/v1/grants", {"edge": "MAY_DELEGATE", "from": BROKER, "to": "role:seo-agent", "scope": staging}),
+        ("/v1/grants", {"edge": "MAY_READ", "from": BROKER, "to": "remit:graph"}),
+        ("/v1/memberships", {"edge": "ACTS_AS", "from": BROKER, "to": "role:seo-agent"}),
+    ]
+
+    made = [
+        client.post(path, json={"edge_id": f"plain-{n}", **body, **CHIEF}) for n, (path, body) in enumerate(ordinary)
+    ]
+
+    assert [each.status_code for each in made] == [201, 201, 201], [each.text for each in made]
+
+
+@pytest.mark.feature("S15")
+def test_who_acts_for_others_is_listed_and_marked(served: Served) -> None:
+    """One query lists all of them with what they reach, also those that come to it through what they act as."""
+    client: httpx.Client = served.client("gateway")
+    for what in ("delegate", "mint", "owner"):
+        path, body = given(TRUSTED, what)
+        client.post(path, json=body)
+
+    listed = {each["principal"]: each for each in client.get("/v1/graph/review").json()["acting_for_others"]}
+    marked = client.get(f"/v1/graph/principals/{TRUSTED}").json()["acts_for_others"]
+    plain = client.get("/v1/graph/principals/human:editor-1").json()["acts_for_others"]
+
+    assert "role:seo-agent" in listed[OWNER]["may_delegate_to"]
+    assert listed["role:seo-agent"]["may_hand_on"] == ["del_882"]
+    assert listed["service:gateway"]["speaks_for"] == ["human:*", "instance:*", "service:*"]
+    assert listed["human:chief"]["governs"] == ["organization:acme"]
+    assert "role:seo-agent" in listed["instance:seo-agent-7"]["through"]
+    assert (listed[TRUSTED]["trust"], listed[TRUSTED]["mints"]) == (1, True)
+    assert listed[TRUSTED]["may_delegate_to"] == ["role:seo-agent"]
+    assert OWNER in listed[TRUSTED]["through"]
+    assert (marked["may_delegate_to"], marked["mints"]) == (["role:seo-agent"], True)
+    assert plain == {}
