@@ -158,7 +158,11 @@ async def test_fm_035_configuration_oscillation(tmp_path: Path) -> None:
                 seen_at=desk.point.now(), observed_version=f"x{number}", actor=who,
             )  # fmt: skip
         (notice,) = desk.signals.notices("instance:plugin-1")
-        move = {"actor": "controller:seo", "from_owner": "controller:seo", "to_owner": "controller:plugin"}
+        move: dict[str, Any] = {
+            "actor": "controller:seo",
+            "from_owner": "controller:seo",
+            "to_owner": "controller:plugin",
+        }
         proposed = await desk.signals.propose_transfer(
             desk.caller, resource=POST, fields=("canonical",), reason="one of them", freeze_us=None, **move
         )
