@@ -11,6 +11,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import structlog
+
 from remit_graph.errors import LedgerUnavailable
 from remit_graph.model.instant import SECOND
 from remit_service.activating import Following, put_policy_in_force
@@ -37,6 +39,7 @@ if TYPE_CHECKING:
     from remit_service.settings import Settings
 
 DEMO_WORLD = "seo"
+_log = structlog.get_logger("remit.start")
 
 
 def load_bundle(settings: Settings) -> Bundle:
@@ -80,8 +83,8 @@ async def running_point(
             keeper = Keeper(point.replica, point.submit)
             keeper.start()
             stack.push_async_callback(keeper.aclose)
-        if world is not None:
-            await bring_in(point, world)
+        if world is not None and not await bring_in(point, world):
+            _log.info("the store holds a graph already", store=settings.store, passed_over=str(settings.world))
         yield point
 
 

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
+from remit_graph.view.state import View
 from remit_service.backup.move import move_store
 from remit_service.backup.state import READABLE
 from remit_service.bootstrap import load_bundle, running_point
 from remit_service.cli.context import Call, call_of, run
 from remit_service.cli.exits import DONE, FAULT, REFUSED, Failure
+from remit_service.cli.output import Output
 from remit_service.cli.target import Unrecorded
 from remit_service.clock import SystemClock
+from remit_service.governance.founding import found_root
 from remit_service.keeping.checkpoints import keep_checkpoint
 from remit_service.keeping.schema import enable_schema
 from remit_service.opening import read_world
@@ -31,7 +35,7 @@ def init(
     world: Annotated[Path | None, typer.Option(help="Begin with this world.", exists=True, dir_okay=False)] = None,
     realm: Annotated[str | None, typer.Option(help="Name of the realm, where no world names it.")] = None,
 ) -> None:
-    """Make a new store, empty or with a first world."""
+    """Make a new store, empty or with a first world, and print the key of its root once."""
     call = call_of(context)
 
     async def work() -> int:
@@ -45,17 +49,33 @@ def init(
         if name is None:
             raise Failure("a new store needs a realm", advice="name it with --realm, or begin with --world FILE")
         ledger = await make_store(settings, SystemClock(), realm=name)
-        revision = (await ledger.head()).revision
         await ledger.aclose()
-        if world is not None:
-            async with running_point(settings, Unrecorded()) as point:
-                revision = point.view.revision
-        call.output.show(
-            {"store": settings.store, "realm": name, "revision": revision}, f"made {settings.store} for realm {name}"
-        )
+        async with running_point(settings, Unrecorded()) as point:
+            root = await found_root(point, realm=name)
+            document = {"store": settings.store, "realm": name, "revision": point.view.revision, "root": root}
+            known = _known_identities(point.view)
+        call.output.show(document, f"made {settings.store} for realm {name}" if root is None else root["key"])
+        _tell_of_root(call.output, root, known, document)
         return DONE
 
     run(call, work)
+
+
+def _known_identities(view: View) -> str:
+    found = [f"`{each}` of `{root}`" for root in view.realm.root for each in view.principals[root].identities]
+    return ", ".join(found)
+
+
+def _tell_of_root(output: Output, root: Mapping[str, Any] | None, known: str, made: Mapping[str, Any]) -> None:
+    if root is None:
+        output.tell(f"no root key was made, since the world binds {known}: govern with that identity")
+        return
+    identity, principal = root["identity"], root["principal"]
+    output.tell(f"made {made['store']} for realm {made['realm']}; above is the key of its root, shown this once")
+    output.tell(
+        f"its identity is `{identity}` of `{principal}`: list it under `identities` there in the world file, "
+        "or applying the file takes the key away"
+    )
 
 
 @app.command()
