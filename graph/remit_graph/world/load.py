@@ -108,15 +108,24 @@ def load_world_file(path: Path, *, scales: Scales | None = None) -> World:
         WorldRefused: as `load_world`; also where the file is no UTF-8.
         OSError: it cannot be read.
     """
+    return load_world(read_world_text(path), file=str(path), scales=scales)
+
+
+def read_world_text(path: Path) -> str:
+    """Read a world file without judging it.
+
+    Raises:
+        WorldRefused: the file is no UTF-8.
+        OSError: it cannot be read.
+    """
     try:
-        text = path.read_text(encoding="utf-8")
+        return path.read_text(encoding="utf-8")
     except UnicodeDecodeError as error:
         problems = Problems(str(path))
         line = error.object.count(b"\n", 0, error.start) + 1
         problems.add(line, f"not UTF-8: {error.reason} at byte {error.start}", advice="save it as UTF-8")
         problems.refuse()
         raise
-    return load_world(text, file=str(path), scales=scales)
 
 
 def _refuse_unknown_sections(root: Node, problems: Problems) -> None:

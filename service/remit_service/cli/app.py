@@ -13,6 +13,7 @@ from remit_service.cli import (
     backup,
     capability,
     conflicts,
+    decisions,
     demo,
     doctor,
     epochs,
@@ -72,6 +73,8 @@ app.command("decide")(asking.decide)
 app.command("explain")(asking.explain)
 app.command("why-not")(asking.why_not)
 app.command("doctor")(doctor.doctor)
+app.command("limits")(decisions.limits)
+app.add_typer(decisions.app, name="decision", help="What was decided lately: list, show.")
 app.add_typer(capability.app, name="capability", help="Capabilities: mint, show, introspect, keys, verify.")
 app.add_typer(approval.app, name="approval", help="Approvals: give, ask, vote, withdraw, list, show.")
 app.add_typer(search.app, name="search", help="Who may, on what, and what: subject, resource, action.")

@@ -11,9 +11,8 @@ from urllib.parse import urlencode
 import typer
 from rich.console import Console
 
-from remit_service.cli.coordination import Actor, Key, perform
+from remit_service.cli.coordination import Actor, Key, keyed, perform
 from remit_service.cli.exits import Failure
-from remit_service.cli.lease import keyed
 from remit_service.cli.output import table
 
 app = typer.Typer(no_args_is_help=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -27,7 +26,6 @@ ContextOption = Annotated[
 As = Annotated[str | None, typer.Option("--as", help="Ask as this enforcement point (on the store itself).")]
 FormatOption = Annotated[Format | None, typer.Option("--format", help="A document or a drawing instead of text.")]
 Printer = Callable[[Console, Mapping[str, Any]], None]
-Request = Annotated[Path | None, typer.Option("--request", help="Read the AuthZEN evaluation from this file.")]
 
 
 def decide(

@@ -11,9 +11,8 @@ import typer
 from remit_service.capability.offline import Wanted, verify
 from remit_service.cli.asking import ActionName, ContextOption, ResourceKey, Subject, question
 from remit_service.cli.context import call_of, run
-from remit_service.cli.coordination import Key, perform
+from remit_service.cli.coordination import Key, keyed, perform
 from remit_service.cli.exits import DONE
-from remit_service.cli.lease import keyed
 from remit_service.clock import SystemClock
 
 app = typer.Typer(no_args_is_help=True)

@@ -12,8 +12,9 @@ from typing import Any
 import structlog
 import typer
 
-from remit_service.cli.exits import told
+from remit_service.cli.exits import Failure, told
 from remit_service.cli.output import Output
+from remit_service.cli.routes import BOTH, LOCAL
 from remit_service.settings import Settings
 from remit_service.settings_sources import load_settings
 
@@ -27,12 +28,14 @@ class Call:
         options: Global options by setting; None is one that was not given.
         config: The configuration file that `--config` names.
         debug: Whether an unexpected error shows its traceback.
+        verb: What was called, `graph plan`.
     """
 
     output: Output
     options: dict[str, Any] = field(default_factory=dict)
     config: Path | None = None
     debug: bool = False
+    verb: str = ""
 
     def settings(self, **more: Any) -> Settings:
         """Return the settings of this call, with a command's own options on top.
@@ -50,7 +53,42 @@ def call_of(context: typer.Context) -> Call:
     found = context.find_object(Call)
     if found is None:
         raise RuntimeError("the root command did not run")
+    found.verb = _verb_of(context)
     return found
+
+
+def _verb_of(context: typer.Context) -> str:
+    """Return the words after the program's own, whatever it was called by."""
+    above = context.parent
+    names: list[str] = [context.info_name or ""]
+    while above is not None and above.parent is not None:
+        names.append(above.info_name or "")
+        above = above.parent
+    return " ".join(reversed(names))
+
+
+def _refuse_idle_options(call: Call) -> None:
+    """Refuse options that this verb would pass over: whoever gives one believes that it counts.
+
+    Raises:
+        Failure: naming the first.
+    """
+    given = {name for name, value in call.options.items() if value is not None}
+    local = LOCAL.get(call.verb)
+    if local is None:
+        for name in sorted(given & BOTH if "url" in given else ()):
+            raise Failure(f"--url names a service, which has its own: leave {_option(name)} out")
+        return
+    if "url" in given:
+        raise Failure(f"`{call.verb}` asks no service: {local.reason}", advice="leave --url out")
+    for name in sorted(given - local.takes):
+        raise Failure(
+            f"`{call.verb}` has no use for {_option(name)}: {local.reason}", advice=f"leave {_option(name)} out"
+        )
+
+
+def _option(name: str) -> str:
+    return f"--{name.replace('_', '-')}"
 
 
 def run(call: Call, work: Callable[[], Coroutine[Any, Any, int]], *, fast: bool = False) -> None:
@@ -60,6 +98,7 @@ def run(call: Call, work: Callable[[], Coroutine[Any, Any, int]], *, fast: bool 
     """
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(40))
     try:
+        _refuse_idle_options(call)
         with asyncio.Runner(loop_factory=_fast_loop() if fast else None) as runner:
             code = runner.run(work())
     except KeyboardInterrupt:

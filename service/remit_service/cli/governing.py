@@ -10,7 +10,8 @@ from urllib.parse import quote
 import typer
 from rich.console import Console
 
-from remit_service.cli.coordination import perform, print_members
+from remit_service.cli.coordination import Key as Key  # noqa: PLC0414 - its verbs find all their options here
+from remit_service.cli.coordination import keyed, perform, print_members
 from remit_service.cli.exits import Failure
 
 Reason = Annotated[str | None, typer.Option("--reason", help="Why, for the ledger.")]
@@ -24,7 +25,6 @@ Where = Annotated[list[str] | None, typer.Option("--where", help="Only there: di
 From = Annotated[str | None, typer.Option("--from", help="Counts from then on, RFC 3339 with offset.")]
 Until = Annotated[str | None, typer.Option("--until", help="Counts no longer from then on, RFC 3339 with offset.")]
 Depth = Annotated[int | None, typer.Option("--depth", min=0, help="How many delegations may hang below it.")]
-Key = Annotated[str | None, typer.Option("--idempotency-key", help="A repeat with this key is answered as before.")]
 
 
 def command(  # noqa: PLR0913 - what every command has
@@ -42,8 +42,7 @@ def command(  # noqa: PLR0913 - what every command has
 ) -> None:
     """Give one command and leave with its exit code."""
     whole = {**body, "reason": reason, "actor": actor, "approval_id": approval, "dry_run": dry_run or None}
-    sent = {**(headers or {}), **({"Idempotency-Key": key} if key is not None else {})}
-    perform(context, call, whole, headers=sent, text=text or print_made)
+    perform(context, call, whole, headers={**(headers or {}), **keyed(key)}, text=text or print_made)
 
 
 def fresh_key() -> str:

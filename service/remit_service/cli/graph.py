@@ -1,21 +1,16 @@
-"""`remit graph`: the authority graph as files, as tables and as chains."""
+"""`remit graph`: the authority graph as tables and as chains, and whether it is sound; as files in `worlds`."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Annotated, Any
 
+import httpx
 import typer
 from rich.console import Console
 
-from remit_graph.model.edge import Edge
-from remit_graph.model.instant import format_instant
-from remit_graph.world.check import check_world
-from remit_graph.world.diff import diff_worlds, summary
-from remit_graph.world.dump import dump_world
-from remit_graph.world.of_view import world_of
-from remit_service.bootstrap import load_bundle, running_point
+from remit_graph.model.principal import KINDS
+from remit_service.cli import worlds
 from remit_service.cli.asking import (
     ActionName,
     As,
@@ -27,105 +22,19 @@ from remit_service.cli.asking import (
     question,
     show_answer,
 )
+from remit_service.cli.client import client_for, document_of, refused
 from remit_service.cli.context import call_of, run
-from remit_service.cli.exits import DONE, REFUSED, Failure
+from remit_service.cli.coordination import print_members
+from remit_service.cli.exits import DONE, REFUSED
+from remit_service.cli.governing import path_of
 from remit_service.cli.output import table
-from remit_service.cli.target import Unrecorded, target_of
-from remit_service.governance.apply_world import apply_world, plan_on
-from remit_service.opening import read_world
-from remit_service.point import DecisionPoint
-from remit_service.policy import policy_of
-from remit_service.replica.history import view_at_revision
-from remit_service.settings import Settings
+from remit_service.cli.target import target_of
 
 app = typer.Typer(no_args_is_help=True)
-
-WorldFile = Annotated[Path, typer.Argument(help="A world file, YAML.", exists=True, dir_okay=False)]
-
-
-def _on_the_store(settings: Settings) -> None:
-    if settings.url is not None:
-        raise Failure("this works on the store itself", advice="leave --url out and name the store with --store")
-
-
-@app.command()
-def plan(context: typer.Context, world: WorldFile) -> None:
-    """Show what applying a world would change, and change nothing."""
-    call = call_of(context)
-
-    async def work() -> int:
-        settings = call.settings()
-        _on_the_store(settings)
-        async with running_point(settings, Unrecorded(), activate=False) as point:
-            made = plan_on(point.view, read_world(world, point.policy.scales))
-        call.output.show(made.record(), str(made))
-        return REFUSED if made.refusals else DONE
-
-    run(call, work)
-
-
-@app.command()
-def apply(
-    context: typer.Context,
-    world: WorldFile,
-    reason: Annotated[str | None, typer.Option(help="Why, for the ledger.")] = None,
-) -> None:
-    """Make the graph what a world says, all of it or nothing."""
-    call = call_of(context)
-
-    async def work() -> int:
-        settings = call.settings()
-        _on_the_store(settings)
-        async with running_point(settings, Unrecorded(), activate=False) as point:
-            wanted = read_world(world, point.policy.scales)
-            applied = await apply_world(point, wanted, actor="system", reason=reason)
-        text = str(applied.plan) if applied.refused else f"{applied.plan}\napplied at revision {applied.revision}"
-        call.output.show(applied.record(), text)
-        return REFUSED if applied.refused else DONE
-
-    run(call, work)
-
-
-@app.command()
-def export(
-    context: typer.Context,
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="Write to this file.")] = None,
-    at_revision: Annotated[int | None, typer.Option(help="The graph as it was at this revision.")] = None,
-) -> None:
-    """Write the graph as a world file; the same graph gives the same bytes."""
-    call = call_of(context)
-
-    async def work() -> int:
-        settings = call.settings()
-        _on_the_store(settings)
-        async with running_point(settings, Unrecorded(), activate=False) as point:
-            view = point.view
-            if at_revision is not None:
-                view = await view_at_revision(point.ledger, view, at_revision)
-            text = dump_world(world_of(view))
-        if output is not None:
-            output.write_text(text, encoding="utf-8")
-            call.output.tell(f"wrote {output}")
-        else:
-            call.output.raw(text)
-        return DONE
-
-    run(call, work)
-
-
-@app.command()
-def diff(context: typer.Context, before: WorldFile, after: WorldFile) -> None:
-    """Show what differs between two world files: exit 1 where anything does."""
-    call = call_of(context)
-
-    async def work() -> int:
-        scales = policy_of(load_bundle(call.settings())).scales
-        found = diff_worlds(read_world(before, scales), read_world(after, scales))
-        lines = [*map(str, found), summary(found)]
-        call.output.show({"differences": [each.record() for each in found]}, "\n".join(lines))
-        return REFUSED if found else DONE
-
-    run(call, work)
+app.command()(worlds.plan)
+app.command()(worlds.apply)
+app.command()(worlds.export)
+app.command()(worlds.diff)
 
 
 @app.command()
@@ -156,73 +65,42 @@ def show(
     call = call_of(context)
 
     async def work() -> int:
-        settings = call.settings()
-        _on_the_store(settings)
-        async with running_point(settings, Unrecorded(), activate=False) as point:
-            document = _found(point, identifier)
+        async with client_for(call) as client:
+            response = await _found(client, identifier)
+        if not response.is_success:
+            return refused(call, response)
+        document = document_of(response)
         call.output.show(document, lambda console: _print(console, document))
         return DONE
 
     run(call, work)
 
 
-def _found(point: DecisionPoint, identifier: str) -> dict[str, Any]:
-    view = point.view
+async def _found(client: httpx.AsyncClient, identifier: str) -> httpx.Response:
+    """Ask for an edge of this name, and where there is none for a principal or a resource, by its first segment."""
     if not identifier:
-        counts: dict[str, int] = {}
-        for edge in view.edges.values():
-            counts[str(edge.edge)] = counts.get(str(edge.edge), 0) + 1
-        return {
-            "realm": view.realm.record(),
-            "revision": view.revision,
-            "principals": len(view.principals),
-            "resources": len(view.resources),
-            "edges": dict(sorted(counts.items())),
-        }
-    if identifier in view.principals:
-        edges = [each for each in view.edges.values() if identifier in (each.from_, each.to)]
-        return {"principal": view.principals[identifier].record(), "edges": _records(edges)}
-    versions = [*view.history.get(identifier, ()), *([view.edges[identifier]] if identifier in view.edges else [])]
-    if versions:
-        return {"edge": identifier, "versions": _records(versions)}
-    resolved = view.registry.resolve_key(identifier)
-    if resolved is None:
-        raise Failure(f"`{identifier}` is no principal, resource or edge here", code=REFUSED)
-    stored = view.resources.get(resolved.key)
-    covering = [each for each in view.edges.values() if resolved.key in (each.from_, each.to)]
-    return {
-        "resource": {
-            "key": resolved.key,
-            "type": resolved.type.name,
-            "attributes": dict(stored.attributes) if stored else {},
-        },
-        "edges": _records(covering),
-    }
-
-
-def _records(edges: list[Edge]) -> list[dict[str, Any]]:
-    records = []
-    for edge in sorted(edges, key=lambda each: (each.edge_id, each.version)):
-        record = {**edge.record(), "revision_from": edge.revision_from}
-        for name in ("valid_from", "valid_until"):
-            if name in record:
-                record[name] = format_instant(record[name])
-        if edge.revision_to is not None:
-            record |= {"revision_to": edge.revision_to, "ended_by": edge.ended_by}
-        records.append(record)
-    return records
+        return await client.get("/v1/graph/summary")
+    edge = await client.get(path_of("v1", "graph", "edges", identifier))
+    if edge.status_code != httpx.codes.NOT_FOUND:
+        return edge
+    place = "principals" if identifier.partition(":")[0] in KINDS else "resources"
+    return await client.get(path_of("v1", "graph", place, identifier))
 
 
 def _print(console: Console, document: Mapping[str, Any]) -> None:
-    for name, value in document.items():
-        if name in ("edges", "versions") and isinstance(value, list):
-            rows = [
-                (f"{each['edge_id']}@{each['version']}", each["edge"], each["from"], each["to"], each.get("ended_by"))
-                for each in value
-            ]
-            console.print(table(None, ("edge", "type", "from", "to", "ended by"), rows))
-        else:
-            console.print(f"{name}: {value}", markup=False)
+    """Print what is known of a thing, and its edges as tables."""
+    lists = {name: value for name, value in document.items() if value and _is_edges(value)}
+    print_members(console, {name: value for name, value in document.items() if name not in lists and value != []})
+    for name, edges in lists.items():
+        rows = [
+            (f"{each['edge_id']}@{each['version']}", each["edge"], each["from"], each["to"], each.get("ended_by"))
+            for each in edges
+        ]
+        console.print(table(f"\n{name}", ("edge", "type", "from", "to", "ended by"), rows))
+
+
+def _is_edges(value: Any) -> bool:
+    return isinstance(value, list) and isinstance(value[0], Mapping) and "edge_id" in value[0]
 
 
 @app.command()
@@ -231,12 +109,12 @@ def check(context: typer.Context) -> None:
     call = call_of(context)
 
     async def work() -> int:
-        settings = call.settings()
-        _on_the_store(settings)
-        async with running_point(settings, Unrecorded(), activate=False) as point:
-            findings = check_world(world_of(point.view), scales=point.policy.scales)
-            problems = [*await point.ledger.check(), *(each.message for each in findings)]
-        document = {"problems": problems, "findings": [each.record() for each in findings]}
+        async with client_for(call) as client:
+            response = await client.get("/v1/graph/check", timeout=None)
+        if not response.is_success:
+            return refused(call, response)
+        document = document_of(response)
+        problems = document["problems"]
         call.output.show(document, "\n".join(problems) or "nothing is wrong")
         return REFUSED if problems else DONE
 

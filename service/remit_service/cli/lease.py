@@ -9,7 +9,8 @@ import typer
 from rich.console import Console
 
 from remit_service.cli.asking import ActionName, ContextOption, ResourceKey, question
-from remit_service.cli.coordination import Key, Subject, Token, perform
+from remit_service.cli.coordination import Key, Subject, Token, keyed, perform
+from remit_service.cli.governing import path_of
 from remit_service.cli.output import table
 
 app = typer.Typer(no_args_is_help=True)
@@ -20,11 +21,6 @@ Mode = Annotated[str | None, typer.Option("--mode", help="exclusive or shared.")
 Purpose = Annotated[str | None, typer.Option("--purpose", help="What for, for the record.")]
 
 
-def keyed(key: str | None) -> dict[str, str]:
-    """Return the header of an idempotency key."""
-    return {} if key is None else {"Idempotency-Key": key}
-
-
 @app.command("list")
 def list_(
     context: typer.Context,
@@ -33,8 +29,8 @@ def list_(
 ) -> None:
     """The live leases."""
     asked = {"holder": holder, "under": under}
-    query = "&".join(f"{name}={value}" for name, value in asked.items() if value is not None)
-    perform(context, f"GET /v1/leases?{query}", text=_print_leases)
+    query = {name: value for name, value in asked.items() if value is not None}
+    perform(context, "GET /v1/leases", query=query, text=_print_leases)
 
 
 def _print_leases(console: Console, document: Mapping[str, Any]) -> None:
@@ -44,6 +40,12 @@ def _print_leases(console: Console, document: Mapping[str, Any]) -> None:
         for each in document["leases"]
     ]  # fmt: skip
     console.print(table(None, ("lease", "holder", "resource", "fields", "token", "until"), rows))
+
+
+@app.command()
+def show(context: typer.Context, lease_id: LeaseId) -> None:
+    """A lease as it stands."""
+    perform(context, f"GET {path_of('v1', 'leases', lease_id)}")
 
 
 @app.command()

@@ -7,8 +7,8 @@ from typing import Annotated
 import typer
 
 from remit_service.cli.asking import ActionName, ContextOption, ResourceKey, attribute, question
-from remit_service.cli.coordination import Key, Subject, Token, perform
-from remit_service.cli.lease import Purpose, Ttl, Wait, keyed
+from remit_service.cli.coordination import Key, Subject, Token, keyed, perform
+from remit_service.cli.lease import Purpose, Ttl, Wait
 
 app = typer.Typer(no_args_is_help=True)
 Operation = Annotated[str, typer.Argument(help="Coordination id of the operation.")]

@@ -54,7 +54,8 @@ def recover(
     async def work() -> int:
         settings = call.settings()
         if settings.url is not None:
-            raise Failure("this works on the store itself", advice="leave --url out, on the store's own host")
+            # By REMIT_URL or the configuration; the option is refused already.
+            raise Failure("this works on the store itself", advice="unset `url`, on the store's own host")
         if (principal is None) == (policy is None):
             raise Failure("name a principal or a --policy", advice="a root and a policy are recovered one by one")
         async with running_point(settings, Unrecorded(), activate=False) as point:

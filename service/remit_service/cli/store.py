@@ -13,6 +13,7 @@ from remit_graph.view.state import View
 from remit_service.backup.move import move_store
 from remit_service.backup.state import READABLE
 from remit_service.bootstrap import load_bundle, running_point
+from remit_service.cli.client import answer_of, service
 from remit_service.cli.context import Call, call_of, run
 from remit_service.cli.exits import DONE, FAULT, REFUSED, Failure
 from remit_service.cli.output import Output
@@ -84,18 +85,28 @@ def check(context: typer.Context) -> None:
     call = call_of(context)
 
     async def work() -> int:
-        ledger = await open_store(call.settings(), SystemClock(), accepts=READABLE)
-        try:
-            problems = list(await ledger.check())
-            head = await ledger.head()
-        finally:
-            await ledger.aclose()
-        document = {"problems": problems, "revision": head.revision, "hash": head.hash}
-        text = "\n".join(problems) or f"sound: the chain verifies up to revision {head.revision}"
+        document = await _checked(call)
+        problems = document["problems"]
+        text = "\n".join(problems) or f"sound: the chain verifies up to revision {document['revision']}"
         call.output.show(document, text)
         return FAULT if problems else DONE
 
     run(call, work)
+
+
+async def _checked(call: Call) -> Mapping[str, Any]:
+    settings = call.settings()
+    if settings.url is not None:
+        async with service(settings) as client:
+            return answer_of(await client.get("/v1/store/check", timeout=None))
+    # Not by way of the service in this process: a store that is broken cannot be loaded, and is to be checked.
+    ledger = await open_store(settings, SystemClock(), accepts=READABLE)
+    try:
+        problems = list(await ledger.check())
+        head = await ledger.head()
+    finally:
+        await ledger.aclose()
+    return {"problems": problems, "revision": head.revision, "hash": head.hash}
 
 
 @app.command()

@@ -8,20 +8,19 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from typing import Any, Final, Protocol
+from typing import Any, Protocol
 
 import httpx
 
 from remit_graph.model.instant import parse_instant
 from remit_service.bootstrap import running_point
-from remit_service.cli.exits import FAULT, REFUSED, USAGE, Failure
+from remit_service.cli.client import answer_of, service
+from remit_service.cli.exits import Failure
 from remit_service.decision.caller import Caller
 from remit_service.decision.request import parse_evaluation
 from remit_service.http.answer import render
 from remit_service.point import DecisionPoint
 from remit_service.settings import Settings
-
-TIMEOUT_SECONDS: Final = 30.0
 
 
 class Target(Protocol):
@@ -96,29 +95,7 @@ class ServiceTarget:
         Raises:
             Failure: the service refuses or fails, with its own sentence.
         """
-        return _document(await self.client.post(path, json=dict(body)))
-
-    async def get(self, path: str) -> dict[str, Any]:
-        """Return the document at `path`."""
-        return _document(await self.client.get(path))
-
-
-def _document(response: httpx.Response) -> dict[str, Any]:
-    try:
-        document = response.json()
-    except ValueError:
-        document = {}
-    if response.is_success and isinstance(document, dict):
-        return document
-    problem = document if isinstance(document, dict) else {}
-    message = problem.get("detail") or problem.get("title") or f"the service answered {response.status_code}"
-    raise Failure(str(message), code=_code(response.status_code), advice=str(problem.get("advice", "")))
-
-
-def _code(status: int) -> int:
-    if status >= httpx.codes.INTERNAL_SERVER_ERROR:
-        return FAULT
-    return USAGE if status == httpx.codes.BAD_REQUEST else REFUSED
+        return answer_of(await self.client.post(path, json=dict(body)))
 
 
 @asynccontextmanager
@@ -128,6 +105,8 @@ async def target_of(settings: Settings, *, enforcement_point: str | None = None)
         async with running_point(settings, Unrecorded(), activate=False) as point:
             yield StoreTarget(point, enforcement_point)
         return
-    headers = {"Authorization": f"Bearer {settings.key.reveal()}"} if settings.key is not None else {}
-    async with httpx.AsyncClient(base_url=settings.url, headers=headers, timeout=TIMEOUT_SECONDS) as client:
+    if enforcement_point is not None:
+        advice = "a running service takes the caller from its key: set REMIT_KEY, and leave --as out"
+        raise Failure("--as works on the store itself", advice=advice)
+    async with service(settings) as client:
         yield ServiceTarget(client)

@@ -7,8 +7,7 @@ from typing import Annotated
 import typer
 
 from remit_service.cli.asking import ResourceKey
-from remit_service.cli.coordination import Actor, Key, perform
-from remit_service.cli.lease import keyed
+from remit_service.cli.coordination import Actor, Key, keyed, perform
 
 app = typer.Typer(no_args_is_help=True)
 TransferId = Annotated[str, typer.Argument(help="Id of the transfer.")]

@@ -96,7 +96,17 @@ class Governor:
             LedgerError: nothing was appended, or (`OutcomeUnknown`) send it again with the same key.
         """
         # (1) Read.
-        asked = VERBS[verb](body, Place(actor=order.actor, id=order.id, version=order.version))
+        return await self.carry(
+            VERBS[verb](body, Place(actor=order.actor, id=order.id, version=order.version)), body, order
+        )
+
+    async def carry(self, asked: Asked, body: Body, order: Order) -> Outcome:
+        """Carry a command out that was read already; `body` says why, by which approval, and whether only to try.
+
+        Raises:
+            RequestError: what every command may say is malformed.
+            LedgerError: nothing was appended, or (`OutcomeUnknown`) send it again with the same key.
+        """
         actor = Actor(principal=order.actor, approval_id=optional(body, "approval_id"))
         reason, dry_run = optional(body, "reason"), flag(body, "dry_run")
         # (2) Find what falls, where that is much.

@@ -109,12 +109,6 @@ def _add_evidence(router: APIRouter, service: Service) -> None:
         await service.insider(exchange_of(request))
         return json(await find_record(service.log, decision_id))
 
-    @router.get("/v1/graph/summary", tags=["graph"], responses=answers("Summary", problems=CALLED))
-    async def graph_summary(request: Request) -> Response:
-        """Realm, revision, epochs, and counts of what the graph holds."""
-        await service.insider(exchange_of(request))
-        return json(overview.summary(service))
-
 
 def _add_public(router: APIRouter, service: Service) -> None:
     @router.get(discovery.PATH, tags=["authzen"], responses=answers("Metadata"))

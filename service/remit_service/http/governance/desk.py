@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from remit_graph.model.builtin import Governance
+from remit_service.governance.apply_world import SYSTEM
 from remit_service.governance.governor import Governor, Order, Outcome
 from remit_service.governance.law import Actor, permitted, refused_by_policy
 from remit_service.governance.spec import flag, optional
@@ -105,6 +106,9 @@ class Desk:
         is_local = caller.trusts_all or (caller.point is not None and caller.point.loopback)
         if is_local and view.realm.root:
             return view.realm.root[0]
+        if is_local and not view.principals:
+            # Nobody is there yet to be asked: the first world says who governs.
+            return SYSTEM
         if caller.name in view.principals:
             return caller.name
         detail = f"`{caller.name}` is no principal of this realm; name in `actor` for whom it speaks"

@@ -21,13 +21,14 @@ from remit_service.governance.law import Actor
 from remit_service.governance.review import EXPIRING_DAYS
 from remit_service.governance.spec import COMMON, flag, optional, refuse_unknown, text
 from remit_service.governance.surviving import why_still
+from remit_service.http import overview
 from remit_service.http.documented import answers, body
 from remit_service.http.drawn import FormatQuery, drawing, or_drawn
 from remit_service.http.governance.described import COMMAND, GRAPH, READ, AtRevision, Key, Name, keyed
 from remit_service.http.idempotency import REPLAYED
 from remit_service.http.problems import Problem, ProblemError
 from remit_service.http.question import parse_question
-from remit_service.http.replies import exchange_of, json
+from remit_service.http.replies import CALLED, exchange_of, json
 from remit_service.replica.history import view_at_revision
 
 if TYPE_CHECKING:
@@ -60,6 +61,12 @@ def _read(desk: Desk, document: dict[str, Any]) -> Response:
 
 
 def _add_nodes(router: APIRouter, desk: Desk) -> None:
+    @router.get("/v1/graph/summary", tags=GRAPH, responses=answers("Summary", problems=CALLED))
+    async def graph_summary(request: Request) -> Response:
+        """Realm, revision, epochs, and counts of what the graph holds."""
+        await desk.reader(request)
+        return json(overview.summary(desk.service))
+
     @router.get("/v1/graph/principals/{principal}", tags=GRAPH, responses=answers("PrincipalView", problems=READ))
     async def principal(request: Request, principal: Name) -> Response:
         """A principal with what it belongs to, holds, may hand on and has handed on."""

@@ -1,0 +1,48 @@
+"""`remit decision`: what was decided lately; and `remit limits`: how much may be asked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+
+from remit_service.cli.coordination import perform
+from remit_service.cli.governing import path_of
+from remit_service.cli.output import table
+
+app = typer.Typer(no_args_is_help=True)
+
+
+@app.command(name="list")
+def list_(
+    context: typer.Context,
+    limit: Annotated[int, typer.Option(min=1, max=1_000, help="How many at most.")] = 50,
+) -> None:
+    """The newest decisions of one decision point."""
+    perform(context, "GET /v1/decisions", query={"limit": limit}, text=_print)
+
+
+def _print(console: Console, document: Mapping[str, Any]) -> None:
+    rows = [
+        (each["decision_id"], each["timestamp"], _subject(each), (each.get("result") or {}).get("outcome"))
+        for each in document["decisions"]
+    ]
+    console.print(table(None, ("decision", "at", "subject", "outcome"), rows))
+
+
+def _subject(record: Mapping[str, Any]) -> str:
+    subject = record.get("subject")
+    return f"{subject.get('type')}:{subject.get('id')}" if isinstance(subject, Mapping) else str(subject or "")
+
+
+@app.command()
+def show(context: typer.Context, decision_id: Annotated[str, typer.Argument(help="Id of the decision.")]) -> None:
+    """The record of one decision."""
+    perform(context, f"GET {path_of('v1', 'decisions', decision_id)}")
+
+
+def limits(context: typer.Context) -> None:
+    """Every bound of the service."""
+    perform(context, "GET /v1/limits")

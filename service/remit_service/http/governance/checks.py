@@ -1,0 +1,42 @@
+"""`/v1/graph/check`, `/v1/store/check`: whether graph and ledger are sound. They read all there is, so few at once."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+from fastapi import APIRouter, Request, Response  # noqa: TC002 - FastAPI reads annotations when it runs
+
+from remit_graph.world.check import check_world
+from remit_graph.world.of_view import world_of
+from remit_service.http.documented import answers
+from remit_service.http.governance.described import GRAPH, READ
+from remit_service.http.replies import json
+
+if TYPE_CHECKING:
+    from remit_service.http.governance.desk import Desk
+
+
+def add_routes(router: APIRouter, desk: Desk) -> None:
+    """Add the routes of checks."""
+
+    @router.get("/v1/graph/check", tags=GRAPH, responses=answers("GraphCheck", problems=READ))
+    async def graph(request: Request) -> Response:
+        """The graph against its laws, and the ledger against itself: one sentence for each thing that is wrong."""
+        await desk.reader(request)
+        with desk.service.readings:
+            # The copy is of one revision; judging it takes longer than a decision may wait.
+            world, scales = world_of(desk.point.view), desk.point.policy.scales
+            token = desk.point.revision_token()
+            findings = await asyncio.to_thread(check_world, world, scales=scales)
+            problems = [*await desk.point.ledger.check(), *(each.message for each in findings)]
+        return json({"problems": problems, "findings": [each.record() for each in findings], "revision": token})
+
+    @router.get("/v1/store/check", tags=GRAPH, responses=answers("StoreCheck", problems=READ))
+    async def store(request: Request) -> Response:
+        """The ledger against itself: its tables, and the hash chain over every row up to its head."""
+        await desk.reader(request)
+        with desk.service.readings:
+            problems = list(await desk.point.ledger.check())
+            head = await desk.point.ledger.head()
+        return json({"problems": problems, "revision": head.revision, "hash": head.hash})
