@@ -35,6 +35,7 @@ FILES = ("after", "before", "jwks", "terms", "world")
 FORMS: dict[str, list[list[str]]] = {
     "epoch bump": [["--floor", "none"]],
     "graph show": [[], ["instance:a"], ["wp:post:1"], ["edge"]],
+    "operation outcome": [["coord_1", "--context", "rows=12"]],
     "revoke": [["edge"]],
 }
 """Verbs whose arguments choose the route, or that need more than what is required."""
@@ -164,7 +165,7 @@ def test_a_local_verb_refuses_a_service(verb: str, service: tuple[str, list[str]
         (["--url", "http://127.0.0.1:1", "--store", "sqlite:///x.db"], "graph check", "leave --store out"),
         (["--url", "http://127.0.0.1:1", "--policy-dir", "."], "decide", "leave --policy-dir out"),
         (["--store", "sqlite:///x.db"], "policy check", "`policy check` has no use for --store"),
-        (["--store", "sqlite:///x.db"], "demo", "`demo` has no use for --store"),
+        (["--store", "sqlite:///x.db"], "graph diff", "`graph diff` has no use for --store"),
         (["--policy-dir", "."], "capability verify", "`capability verify` has no use for --policy-dir"),
     ],
 )

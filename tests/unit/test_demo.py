@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
+import tempfile
+from typing import TYPE_CHECKING, Any
 
 import httpx
 import pytest
 from rich.console import Console
+from typer.testing import CliRunner
 
+from remit_service.cli.app import app
 from remit_service.demo.act import Act, Beat, Chapter, at_path, filled
 from remit_service.demo.player import Player, differences
 from remit_service.demo.story import STORY
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 def test_what_was_kept_stands_where_it_is_named() -> None:
@@ -73,3 +79,21 @@ def test_every_chapter_says_what_it_teaches() -> None:
     """And has something to show for it."""
     assert all(each.title and each.teaches and each.beats for each in STORY)
     assert len({each.title for each in STORY}) == len(STORY)
+
+
+def test_a_story_that_breaks_off_leaves_nothing_behind(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """The fault is told at once, the server no longer listens, and the store of the demo is gone."""
+    seen: list[httpx.URL] = []
+
+    async def break_off(player: Player) -> None:
+        seen.append(player._client.base_url)
+        raise RuntimeError("the story breaks off")
+
+    monkeypatch.setattr(Player, "play", break_off)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    result = CliRunner().invoke(app, ["demo"])
+
+    assert (result.exit_code, "the story breaks off" in result.stderr) == (3, True)
+    with pytest.raises(httpx.ConnectError):
+        httpx.get(seen[0])
+    assert list(tmp_path.iterdir()) == []

@@ -63,13 +63,18 @@ async def _serving(call: Call) -> AsyncIterator[httpx.AsyncClient]:
     metrics = Metrics()
     log = make_log(settings, metrics)
     await log.start()
-    async with running_point(settings, log) as point, coordinating(point) as coordinator:
-        app = create_app(point, settings, log, metrics=metrics, coordinator=coordinator)
-        server = make_server(app, settings, log_level="critical")
-        task = asyncio.create_task(server.serve(sockets=[listener]))
-        async with httpx.AsyncClient(base_url=f"http://{address}", timeout=10) as client:
-            yield client
-        server.should_exit = True
-        await task
-        await app.aclose()
-    await log.aclose()
+    try:
+        async with running_point(settings, log) as point, coordinating(point) as coordinator:
+            app = create_app(point, settings, log, metrics=metrics, coordinator=coordinator)
+            server = make_server(app, settings, log_level="critical")
+            task = asyncio.create_task(server.serve(sockets=[listener]))
+            try:
+                async with httpx.AsyncClient(base_url=f"http://{address}", timeout=10) as client:
+                    yield client
+            finally:
+                # Also where the story fails: the server ends before what it serves.
+                server.should_exit = True
+                await task
+                await app.aclose()
+    finally:
+        await log.aclose()

@@ -30,9 +30,10 @@ class Local:
 
 LOCAL: Final[Mapping[str, Local]] = {
     "capability verify": Local("it verifies a token offline, with the keys of a file", frozenset()),
-    "demo": Local("it starts a decision point of its own and ends it again", POLICY),
+    "demo": Local("it starts a decision point of its own and ends it again"),
     "doctor": Local("it tests the configuration of this machine and what that names"),
     "graph diff": Local("it compares two files; `graph plan` compares one with the graph", POLICY),
+    "policy activate": Local("who may open the store may do it, and nobody over HTTP"),
     "policy build": Local("it works on the files of a policy", POLICY),
     "policy check": Local("it works on the files of a policy", POLICY),
     "policy test": Local("it works on the files of a policy", POLICY),
@@ -60,6 +61,7 @@ ROUTES: Final[Mapping[str, tuple[str, ...]]] = {
     "capability keys": ("GET /.well-known/jwks.json",),
     "capability mint": ("POST /v1/capabilities",),
     "capability show": ("GET /v1/capabilities/{capability_id}",),
+    "changes": ("GET /v1/changes",),
     "conflicts list": ("GET /v1/conflicts",),
     "conflicts map": ("GET /v1/conflicts/map",),
     "decide": ("POST /access/v1/evaluation",),
@@ -95,10 +97,14 @@ ROUTES: Final[Mapping[str, tuple[str, ...]]] = {
     "lease show": ("GET /v1/leases/{lease_id}",),
     "limits": ("GET /v1/limits",),
     "member": ("POST /v1/memberships",),
+    "notices": ("GET /v1/notices",),
+    "observation list": ("GET /v1/observations",),
+    "observation report": ("POST /v1/observations",),
     "operation abort": ("POST /v1/operations/{coordination_id}/abort",),
     "operation begin": ("POST /v1/operations",),
     "operation complete": ("POST /v1/operations/{coordination_id}/complete",),
     "operation executed": ("POST /v1/operations/{coordination_id}/executed",),
+    "operation outcome": ("POST /v1/operations/{coordination_id}/outcome",),
     "operation precondition": ("POST /v1/operations/{coordination_id}/precondition",),
     "operation renew": ("POST /v1/operations/{coordination_id}/renew",),
     "operation show": ("GET /v1/operations/{coordination_id}",),
@@ -120,6 +126,7 @@ ROUTES: Final[Mapping[str, tuple[str, ...]]] = {
     "store check": ("GET /v1/store/check",),
     "transfer abort": ("POST /v1/transfers/{transfer_id}/{step}",),
     "transfer freeze": ("POST /v1/transfers/{transfer_id}/{step}",),
+    "transfer list": ("GET /v1/transfers",),
     "transfer propose": ("POST /v1/transfers",),
     "transfer register": ("POST /v1/transfers/{transfer_id}/{step}",),
     "transfer retire": ("POST /v1/transfers/{transfer_id}/{step}",),
@@ -127,14 +134,18 @@ ROUTES: Final[Mapping[str, tuple[str, ...]]] = {
     "transfer transfer": ("POST /v1/transfers/{transfer_id}/{step}",),
     "transfer validate": ("POST /v1/transfers/{transfer_id}/{step}",),
     "transfer verify": ("POST /v1/transfers/{transfer_id}/{step}",),
+    "waiter leave": ("DELETE /v1/waiters/{waiter_id}",),
+    "waiter show": ("GET /v1/waiters/{waiter_id}",),
     "why-not": ("POST /v1/explain",),
     "why-still": ("GET /v1/graph/why-still/{edge_id}",),
+    "work-set declare": ("POST /v1/work-sets",),
+    "work-set end": ("DELETE /v1/work-sets/{run_id}",),
+    "work-set list": ("GET /v1/work-sets",),
 }
 """Verb -> the routes it asks: one, or one for each form of its argument."""
 
 _AUTHZEN: Final = "AuthZEN's own form, for clients of that standard"
 _PROBE: Final = "for those who watch the service"
-_PROGRAM: Final = "for programs that follow what happens"
 WITHOUT_VERB: Final[Mapping[str, str]] = {
     "GET /.well-known/authzen-configuration": _AUTHZEN,
     "POST /access/v1/evaluations": f"{_AUTHZEN}; `decide` asks one question",
@@ -146,14 +157,7 @@ WITHOUT_VERB: Final[Mapping[str, str]] = {
     "GET /health/ready": _PROBE,
     "GET /metrics": _PROBE,
     "GET /problems/{code}": "where a problem's type leads; for people with a browser",
-    "GET /v1/changes": _PROGRAM,
     "PATCH /v1/delegations/{delegation_id}": "`amend` asks PATCH /v1/grants/{edge_id} for any edge",
     "GET /v1/graph/paths": "the chains alone; `graph path` asks POST /v1/explain, which takes a context",
-    "GET /v1/notices": _PROGRAM,
-    "POST /v1/observations": "for programs that see a resource change",
-    "GET /v1/waiters/{waiter_id}": "for programs that wait; `--wait` of `lease acquire` and `operation begin` tells it",
-    "DELETE /v1/waiters/{waiter_id}": "for programs that wait",
-    "POST /v1/work-sets": "for programs that declare a run",
-    "DELETE /v1/work-sets/{run_id}": "for programs that declare a run",
 }
 """Routes without a verb, and why."""

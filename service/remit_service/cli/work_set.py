@@ -6,8 +6,7 @@ from typing import Annotated
 
 import typer
 
-from remit_service.cli.coordination import Actor, Key, perform
-from remit_service.cli.lease import keyed
+from remit_service.cli.coordination import Actor, Key, keyed, perform
 
 app = typer.Typer(no_args_is_help=True)
 RunId = Annotated[str, typer.Argument(help="Id of the run; operations name it with --run.")]
