@@ -99,11 +99,11 @@ class Heard(BaseHTTPRequestHandler):
 @pytest.fixture
 def service() -> Iterator[tuple[str, list[str]]]:
     """A service that answers nothing: its address, and what it was asked."""
-    handler = type("Heard", (Heard,), {"calls": []})
-    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    calls: list[str] = []
+    server = ThreadingHTTPServer(("127.0.0.1", 0), type("Here", (Heard,), {"calls": calls}))
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()
-    yield f"http://127.0.0.1:{server.server_port}", handler.calls
+    yield f"http://127.0.0.1:{server.server_port}", calls
     server.shutdown()
     thread.join(timeout=30)
     server.server_close()

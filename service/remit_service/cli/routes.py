@@ -39,9 +39,12 @@ LOCAL: Final[Mapping[str, Local]] = {
     "policy test": Local("it works on the files of a policy", POLICY),
     "recover": Local("who may open the store may do it, and nobody over HTTP"),
     "serve": Local("it is the service"),
+    "store backup": Local("it copies the store into a file of this host"),
     "store checkpoint": Local("a running service keeps checkpoints by itself"),
     "store init": Local("it makes a store, which no service has yet"),
-    "store migrate": Local("it changes the layout of a store, while no service of this version can open it", BOTH),
+    "store migrate": Local("it changes the layout of a store, or moves it, which no service that uses it may do"),
+    "store reopen": Local("a closed store serves nobody who could be asked"),
+    "store restore": Local("it makes a store of a backup, which no service has yet"),
 }
 """Verbs without a route."""
 
