@@ -36,8 +36,8 @@ class CoordinatedHistory:
         """Yield the changes of `count` commands; `at` is the instant of the last one."""
         steps: list[Callable[[], list[Change]]] = [
             self._lease, self._lease, self._waiter, self._operation, self._presence, self._incident, self._transfer,
-            self._work_set, self._receipt, self._observation, self._notice, self._conflict, self._end, self._end,
-            self._again,
+            self._work_set, self._backlog, self._receipt, self._observation, self._notice, self._conflict, self._end,
+            self._end, self._again,
         ]  # fmt: skip
         for changes in self._graph.commands(count):
             # Now and then a season passes, so that some of what ended is no longer told.
@@ -94,6 +94,9 @@ class CoordinatedHistory:
         named = {"reads": [self._key()], "writes": [self._key()], "deletes": []}
         return self._put("work_set", **named, expires_at=self._soon())
 
+    def _backlog(self) -> list[Change]:
+        return self._put("backlog", keys=[self._key()], looked_at=[], at=self.at)
+
     def _receipt(self) -> list[Change]:
         step = {"key": self._key(), "expected_version": f"v{self._made}", "final_version": f"v{self._made + 1}"}
         status = self._random.choice(["COMPLETED", "ABORTED"])
@@ -125,7 +128,7 @@ class CoordinatedHistory:
         return [Change(f"{noun}.put", body)]
 
     def _end(self) -> list[Change]:
-        found = self._some(("lease", "lease", "waiter", "operation", "presence", "work_set", "notice"))
+        found = self._some(("lease", "lease", "waiter", "operation", "presence", "work_set", "backlog", "notice"))
         if found is None:
             return []
         noun, body = found

@@ -27,8 +27,8 @@ Handler = Callable[[View, Body, Journal, int, Instant], None]
 
 RECORD_NOUNS: Final = frozenset(
     {
-        "api_key", "approval", "break_glass", "capability", "conflict", "incident", "lease", "notice", "observation",
-        "operation", "presence", "receipt", "recovery", "sequence", "transfer", "waiter", "work_set",
+        "api_key", "approval", "backlog", "break_glass", "capability", "conflict", "incident", "lease", "notice",
+        "observation", "operation", "presence", "receipt", "recovery", "sequence", "transfer", "waiter", "work_set",
     }
 )  # fmt: skip
 """Nouns whose changes are `<noun>.put` with an `id`, and `<noun>.end`."""

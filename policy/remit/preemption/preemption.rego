@@ -7,6 +7,7 @@
 # scope: package
 package remit.preemption
 
+import data.remit.chain
 import data.remit.scope
 
 # METADATA
@@ -63,7 +64,7 @@ _rested if object.get(input.coordination, "cooldown_until", null) <= input.reque
 
 _yields(lease) if {
 	some edge in lease.preempt_edges
-	_live(edge)
+	chain.live([edge], input.request.at)
 	scope.covers(edge.scope, _held(lease))
 }
 
@@ -71,13 +72,6 @@ _yields(lease) if {
 _yields(lease) if {
 	not lease.preempt_edges
 	lease.preemptible == true
-}
-
-_live(edge) if {
-	edge.disabled == false
-	edge.epoch >= edge.minimum_epoch
-	edge.valid_from <= input.request.at
-	true in {edge.valid_until == null, input.request.at < edge.valid_until}
 }
 
 # The scope of the edge is compared with the key that is held and with the action of the request (rules.md 10).

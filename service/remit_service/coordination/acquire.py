@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from remit_service.coordination.behind import before, newcomer_of
+from remit_service.coordination.behind import before, keys_of, newcomer_of, still_asks, waiters_near
 from remit_service.coordination.expire import expire_near
 from remit_service.coordination.fence import Blocked
 from remit_service.coordination.gate import WAITABLE, Gate, gate_of
@@ -66,11 +66,17 @@ def _judged(work: Work, command: Acquire) -> Generator[Ask, Verdict, tuple[Gate,
     if not _may_go_on(gate):
         return gate, []
     holdings = _holdings(work, command, gate.claims)
-    freed = expire_near(work, holdings)
+    freed = [*expire_near(work, holdings), *_lapsed_near(work, holdings)]
     if freed:
         yield from settle(work, freed)
         gate = gate_of((yield from _verdicts(work, command)))
     return gate, holdings
+
+
+def _lapsed_near(work: Work, holdings: Sequence[Holding]) -> list[str]:
+    """Return the keys of those around these that have stopped asking: whoever is behind one of them may go."""
+    near = waiters_near(work, [entry["key"] for held in holdings for entry in held.keys])
+    return [key for waiter in near if not still_asks(work, waiter) for key in keys_of(waiter)]
 
 
 def _take_over(work: Work, origin: Origin, gate: Gate, holdings: Sequence[Holding]) -> Steps:
@@ -150,4 +156,6 @@ def _tokens(work: Work, origin: Origin, holdings: Sequence[Holding]) -> list[Map
     if origin.leaseless:
         return []
     tokens = tokens_of(work, holdings)
+    if isinstance(tokens, Blocked) and tokens.for_one_step:
+        work.put_off(entry["key"] for held in holdings for entry in held.keys)
     return busy(work, tokens.by) if isinstance(tokens, Blocked) else tokens

@@ -28,9 +28,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Blocked:
-    """A grant that cannot be made now, and the leases whose end it waits for."""
+    """A grant that cannot be made now.
+
+    Attributes:
+        by: The leases it stands behind.
+        for_one_step: Whether it waits for the next revision only, and not for their end.
+    """
 
     by: tuple[str, ...]
+    for_one_step: bool = False
 
 
 INCARNATION_BITS: Final = 40

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from remit_service.coordination.compare import judge
 from remit_service.coordination.fence import Blocked, tokens_for
-from remit_service.coordination.holding import OWN
+from remit_service.coordination.holding import OWN, holding_of
 from remit_service.coordination.lease import answer_of, begin_lease
+from remit_service.coordination.matrix import COMPATIBLE
 from remit_service.coordination.priority import priority_of
 from remit_service.coordination.sequence import sequence_facts
 from remit_service.coordination.states import OperationState
@@ -26,6 +28,9 @@ BEGUN_STEPS = ("resolve_resource", "resolve_owner", "validate_authority", "detec
 
 def tokens_of(work: Work, holdings: Sequence[Holding]) -> list[Mapping[str, int]] | Blocked:
     """Return the tokens of each lease, or what a grant has to wait for."""
+    fresh = _raised_in_this_step(work, holdings)
+    if fresh:
+        return Blocked(fresh, for_one_step=True)
     tokens: list[Mapping[str, int]] = []
     for held in holdings:
         found = tokens_for(work.view, work.tables, held, work.at, work.token)
@@ -33,6 +38,18 @@ def tokens_of(work: Work, holdings: Sequence[Holding]) -> list[Mapping[str, int]
             return found
         tokens.append(found)
     return tokens
+
+
+def _raised_in_this_step(work: Work, holdings: Sequence[Holding]) -> tuple[str, ...]:
+    """Return the leases of this step that these holdings conflict with: of the same holder, as no others can be.
+
+    A token is the revision of the raise, so a second raise in one revision would fence nobody (rules.md 8).
+    """
+    return tuple(
+        lease["id"]
+        for lease in work.granted
+        if any(judge(work.view, work.tables, held, holding_of(lease), work.at) != COMPATIBLE for held in holdings)
+    )
 
 
 def grant(
@@ -46,6 +63,7 @@ def grant(
             priority = priority_of(work.view, work.tables, claim.subject, claim.key, work.at, proof=verdict.proof)
             bound = {**origin.record(), "lease_id": origin.lease_ids[place], "priority": priority}
             leases.append(begin_lease(work, claim, verdict, held, tokens[place], bound))
+    work.granted.extend(leases)
     first = gate.verdicts[0]
     told: dict[str, Any] = {
         "coordination_id": origin.coordination_id,

@@ -27,6 +27,7 @@ MAX_SWEPT: Final = 500
 def sweep(work: Work) -> Steps:
     """Carry out `Sweep`."""
     keys: list[str] = []
+    left: list[Record] = []
     swept = 0
     for noun, item in list(due(work.view.coordination, work.at)):
         record = work.record(noun, item)
@@ -36,13 +37,21 @@ def sweep(work: Work) -> Steps:
             work.is_unfinished = True
             break
         swept += 1
-        keys.extend(_end(work, noun, record))
+        if noun == "backlog":
+            work.change("backlog.end", {"id": item})
+            left.append(record)
+        else:
+            keys.extend(_end(work, noun, record))
     keys.extend(_rested(work))
     yield from settle(work, keys)
+    for each in left:
+        yield from settle(work, each["keys"], each["looked_at"])
     return Answer(result={"ended": swept, "unfinished": work.is_unfinished})
 
 
 def _is_over(work: Work, noun: str, record: Record) -> bool:
+    if noun == "backlog":
+        return True
     return not still_asks(work, record) if noun == "waiter" else not work.lives(record)
 
 

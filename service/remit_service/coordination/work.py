@@ -16,7 +16,7 @@ from remit_service.coordination.fence import token_at
 from remit_service.coordination.values import Refusal
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from remit_graph.model.instant import Instant
     from remit_graph.view.state import View
@@ -35,8 +35,9 @@ class Work:
         token: The fencing token of whatever it raises.
         changes: So far, in order.
         questions: How many the policy was asked.
+        granted: The leases of this step.
         collisions: Pairs of shapes of requests that were compared, with whether they collide.
-        is_unfinished: Whether a queue is longer than one command may ask about, so that another has to go on.
+        is_unfinished: Whether something is left over for a follow-up command.
     """
 
     def __init__(self, view: View, tables: Tables, at: Instant) -> None:
@@ -48,6 +49,7 @@ class Work:
         self.token = token_at(view, self.revision)
         self.changes: list[Change] = []
         self.questions = 0
+        self.granted: list[Record] = []
         self.is_unfinished = False
         self.collisions: dict[tuple[str, str], bool] = {}
         self._made = 0
@@ -58,6 +60,15 @@ class Work:
         change = Change(kind, body)
         apply_changes(self.view, (change,), self._journal, revision=self.revision, at=self.at)
         self.changes.append(change)
+
+    def put_off(self, keys: Iterable[str], looked_at: Iterable[str] = ()) -> None:
+        """Leave the waiters around some keys to a follow-up command, but for those looked at already (rules.md 11).
+
+        It is a record, so that whoever sweeps next goes on, whatever becomes of this process.
+        """
+        self.is_unfinished = True
+        left = {"id": self.new_id("backlog"), "keys": sorted(set(keys)), "looked_at": sorted(set(looked_at))}
+        self.change("backlog.put", {**left, "at": self.at})
 
     def undo(self) -> None:
         """Take everything back; the changes stay listed."""

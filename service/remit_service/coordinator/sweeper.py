@@ -15,6 +15,7 @@ from remit_graph.view.coordination.due import next_due
 from remit_service.coordination.command import Sweep
 
 if TYPE_CHECKING:
+    from remit_graph.model.change import Entry
     from remit_graph.model.instant import Instant
     from remit_service.coordinator.coordinator import Coordinator
     from remit_service.coordinator.reply import Reply
@@ -39,6 +40,7 @@ class Sweeper:
         self._coordinator = coordinator
         self._task: asyncio.Task[None] | None = None
         self._woken = asyncio.Event()
+        coordinator.point.replica.subscribe(self._see)
 
     def start(self) -> None:
         """Begin to sweep."""
@@ -52,8 +54,13 @@ class Sweeper:
                 await self._task
 
     def wake(self) -> None:
-        """Look at once: a queue is longer than one command could ask about."""
+        """Look at once."""
         self._woken.set()
+
+    def _see(self, entry: Entry) -> None:
+        """Go on at once with what a command has left over, whichever command it was."""
+        if any(change.kind == "backlog.put" for change in entry.changes):
+            self.wake()
 
     async def once(self) -> Reply:
         """Sweep now, until nothing is left to do."""

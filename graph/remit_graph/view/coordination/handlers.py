@@ -18,6 +18,8 @@ HANDLERS: Final[Mapping[str, Callable[[View, Mapping[str, Any], Journal, int, In
     "lease.end": leases.end_lease,
     "waiter.put": queue.put_waiter,
     "waiter.end": queue.end_waiter,
+    "backlog.put": queue.put_backlog,
+    "backlog.end": queue.end_backlog,
     "operation.put": queue.put_operation,
     "operation.end": queue.end_operation,
     "receipt.put": signals.put_receipt,

@@ -2,7 +2,8 @@
 
 A waiter is a request for a lease that could not be granted yet: `{"id", "waiter_id", "holder", "claims": [...],
 "since", "alive_until", "wait_until", "priority", "proof", ...}`. It ends GRANTED, TIMEOUT, REFUSED or LEFT, and can be
-asked about for a while afterwards. An operation is one coordinated write from begin to receipt.
+asked about for a while afterwards. An operation is one coordinated write from begin to receipt. A backlog is what one
+command could not settle of a queue: `{"id", "keys", "looked_at": [waiter ids], "at"}`; it is due at once.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 Body = Mapping[str, Any]
 WAITER: Final = "waiter"
 OPERATION: Final = "operation"
+BACKLOG: Final = "backlog"
 
 
 def waiter_keys(waiter: Body) -> Iterable[str]:
@@ -64,6 +66,18 @@ def end_waiter(view: View, body: Body, journal: Journal, _revision: int, _at: In
         # A queue that ran empty starts its shares anew.
         if key not in tables.waiters.at:
             journal.drop(tables.fair, key)
+
+
+def put_backlog(view: View, body: Body, journal: Journal, _revision: int, _at: Instant) -> None:
+    """A queue is to be looked at again, by the next sweep."""
+    schedule(view.coordination, BACKLOG, body["id"], body["at"], journal)
+    journal.put(journal.bucket(view.records, BACKLOG), body["id"], body)
+
+
+def end_backlog(view: View, body: Body, journal: Journal, _revision: int, _at: Instant) -> None:
+    """A queue was looked at again."""
+    unschedule(view.coordination, BACKLOG, body["id"], journal)
+    journal.drop(journal.bucket(view.records, BACKLOG), body["id"])
 
 
 def put_operation(view: View, body: Body, journal: Journal, _revision: int, _at: Instant) -> None:
