@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from remit_graph.model.change import Change
 from remit_graph.view.image import pack, unpack
 from remit_service.coordination import command as commands
 from remit_service.coordination.bounds import MAX_QUESTIONS
@@ -197,3 +198,94 @@ def test_what_a_revocation_frees_is_left_over_too() -> None:
     bench.run(commands.Sweep())
 
     assert bench.waiters() == {}
+
+
+@pytest.mark.feature("S70")
+def test_a_takeover_that_would_close_a_cycle_is_refused() -> None:
+    """C waits for a key of A's and one of B's; A, who waits behind C, may not take B's key over from under it."""
+    bench = Bench()
+    bench.join(A, "role:high")
+    bench.take(D, "WHOLE", "fifo:1", ttl=600)
+    bench.take(B, "WHOLE", "fifo:2", ttl=600)
+    bench.take(C, "WHOLE", "fifo:1", "fifo:2", wait=500, keep_alive=500)
+    bench.take(A, "WHOLE", "fifo:1", wait=500, keep_alive=500)
+    taken = bench.take(A, "WHOLE", "fifo:2", preempt=True)
+
+    assert isinstance(taken, Refusal)
+    assert taken.code == "deadlock_avoided"
+    assert holders(bench) == [(B, "fifo:2"), (D, "fifo:1")]
+
+
+@pytest.mark.feature("S70")
+def test_a_wait_that_makes_another_request_of_its_holder_wait_for_itself_is_refused() -> None:
+    """C waits behind E's two keys; a second request of C that comes before E's would let E wait for C too."""
+    bench = Bench()
+    e = "instance:e"
+    bench.take(A, "WHOLE", "prio:1", ttl=600)
+    bench.take(e, "WHOLE", "fifo:2", "prio:1", wait=500, keep_alive=500)
+    bench.take(C, "WHOLE", "fifo:2", wait=500, keep_alive=500)
+    again = bench.take(C, "WHOLE", "prio:1", wait=500, keep_alive=500)
+
+    assert isinstance(again, Refusal)
+    assert again.code == "deadlock_avoided"
+
+
+@pytest.mark.feature("S73")
+def test_a_newcomer_is_placed_by_its_own_deadline() -> None:
+    """By DEADLINE, who comes with a later one is behind who waits already, also while the key itself is free."""
+    bench = Bench()
+    held = granted(bench.take(A, "WHOLE", "fifo:1", ttl=600))
+    bench.take(B, "WHOLE", "dead:1", "fifo:1", wait=60, keep_alive=500)
+    later = bench.take(C, "WHOLE", "dead:1", wait=500, keep_alive=500)
+
+    assert isinstance(later, Changed)
+    assert later.result["decision"] is False
+    bench.release(held)
+    assert holders(bench) == [(B, "dead:1"), (B, "fifo:1")]
+
+
+@pytest.mark.feature("S73")
+def test_served_shares_that_close_a_cycle_end_the_youngest_wait() -> None:
+    """A's first request costs its class the turn: its second comes behind C, who waits for the first, and gives way."""
+    bench = Bench()
+    held = granted(bench.take(D, "WHOLE", "fifo:1", ttl=600))
+    bench.take(B, "WHOLE", "fifo:2", ttl=600)
+    bench.take(A, "WHOLE", "fair:1", "fifo:1", wait=500, keep_alive=500)
+    bench.take(C, "WHOLE", "fifo:1", wait=500, keep_alive=500)
+    bench.take(A, "WHOLE", "fair:1", "fifo:2", "fifo:1", wait=500, keep_alive=500)
+    bench.release(held)
+
+    assert holders(bench) == [(A, "fair:1"), (A, "fifo:1"), (B, "fifo:2")]
+    assert [each["holder"] for each in bench.waiters().values()] == [C]
+
+
+@pytest.mark.feature("S65")
+def test_who_waited_for_an_older_token_goes_on_when_its_holder_raises_it() -> None:
+    """C stands with B and not with D, who expired under B's token; when B raises it past its own lease, C goes on."""
+    bench = Bench()
+    bench.take(D, "TAGS", "doc:1", ttl=5, set_operations={"add": ["x"]})
+    bench.take(B, "TAGS", "doc:1", ttl=600, set_operations={"add": ["y"]})
+    bench.tick(6)
+    bench.run(commands.Sweep())
+    blocked = bench.take(C, "TAGS", "doc:1", wait=500, keep_alive=500, set_operations={"remove": ["x"]})
+
+    assert isinstance(blocked, Changed)
+    assert blocked.result["decision"] is False
+    bench.take(B, "TAGS", "doc:1", ttl=600, set_operations={"remove": ["y"]})
+    bench.run(commands.Sweep())
+    assert [each["holder"] for each in bench.live()] == [B, C, B]
+
+
+def test_an_editor_that_touches_less_lets_others_go() -> None:
+    """E edits the whole document, then its body alone: who waits to change what it no longer touches is looked at."""
+    bench = Bench()
+    resource = {"type": "doc", "id": "1"}
+    signal: dict[str, Any] = {"actor": D, "interactive_editor": True, "last_activity": bench.at, "ttl_us": 600_000_000}
+    more: dict[str, Any] = {"point": "service:gateway", "from_actor": False}
+    bench.run(commands.SignalPresence(resource=resource, fields=(), **signal, **more))
+    bench.take(A, "META", "doc:1", ttl=600)
+    bench.take(B, "META", "doc:1", wait=500, keep_alive=500)
+    bench.append([Change("lease.end", {"id": bench.live()[0]["id"], "state": "RELEASED", "ended_at": bench.at})])
+    bench.run(commands.SignalPresence(resource=resource, fields=("body",), **signal, **more))
+
+    assert holders(bench) == [(B, "doc:1")]

@@ -14,6 +14,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from remit_service.coordination.behind import before, keys_of, newcomer_of, still_asks, waiters_near
+from remit_service.coordination.deadlock import grant_closes_cycle
 from remit_service.coordination.expire import expire_near
 from remit_service.coordination.fence import Blocked
 from remit_service.coordination.gate import WAITABLE, Gate, gate_of
@@ -51,9 +52,9 @@ def acquire(work: Work, command: Acquire) -> Steps:
     if refusal is not None:
         return refusal
     # (5) What is in the way, and (6) the grant.
-    if gate.outcome == "preempt" and command.preempt:
-        return (yield from _take_over(work, origin, gate, holdings))
     newcomer = _newcomer(work, origin, gate, holdings)
+    if gate.outcome == "preempt" and command.preempt:
+        return (yield from _take_over(work, origin, gate, holdings, newcomer))
     tokens = _in_turn(work, gate, holdings, newcomer, origin)
     if isinstance(tokens, Refusal):
         return wait_or_refuse(work, command, origin, gate, holdings, newcomer, tokens)
@@ -79,12 +80,12 @@ def _lapsed_near(work: Work, holdings: Sequence[Holding]) -> list[str]:
     return [key for waiter in near if not still_asks(work, waiter) for key in keys_of(waiter)]
 
 
-def _take_over(work: Work, origin: Origin, gate: Gate, holdings: Sequence[Holding]) -> Steps:
+def _take_over(work: Work, origin: Origin, gate: Gate, holdings: Sequence[Holding], newcomer: dict[str, Any]) -> Steps:
     """End all that stand in the way, grant, and give on what else became free."""
     freed = take_over(work, gate, holdings)
     if isinstance(freed, Refusal):
         return freed
-    tokens = _tokens(work, origin, holdings)
+    tokens = _tokens(work, origin, holdings, newcomer)
     granted = tokens if isinstance(tokens, Refusal) else Answer(result=grant(work, origin, gate, holdings, tokens))
     yield from settle(work, freed)
     return granted
@@ -131,7 +132,7 @@ def _newcomer(work: Work, origin: Origin, gate: Gate, holdings: Sequence[Holding
         proof = gate.verdicts[0].proof
         priority = priority_of(work.view, work.tables, claim.subject, claim.key, work.at, proof=proof)
     requests = [each.request for each in gate.claims]
-    return newcomer_of(work, holdings, requests, origin.waiter_id, priority)
+    return newcomer_of(work, holdings, requests, origin, priority)
 
 
 def _in_turn(
@@ -149,12 +150,17 @@ def _in_turn(
     ahead = next(before(work, newcomer), None)
     if ahead is not None:
         return busy(work, (ahead["id"],))
-    return _tokens(work, origin, holdings)
+    return _tokens(work, origin, holdings, newcomer)
 
 
-def _tokens(work: Work, origin: Origin, holdings: Sequence[Holding]) -> list[Mapping[str, int]] | Refusal:
+def _tokens(
+    work: Work, origin: Origin, holdings: Sequence[Holding], newcomer: dict[str, Any]
+) -> list[Mapping[str, int]] | Refusal:
     if origin.leaseless:
         return []
+    cycle = grant_closes_cycle(work, newcomer)
+    if cycle is not None:
+        return refuse("deadlock_avoided", "wait", key=holdings[0].key, holder=cycle)
     tokens = tokens_of(work, holdings)
     if isinstance(tokens, Blocked) and tokens.for_one_step:
         work.put_off(entry["key"] for held in holdings for entry in held.keys)

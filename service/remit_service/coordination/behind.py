@@ -18,12 +18,13 @@ from remit_service.coordination.queue import DEFAULT_CLASS, rank, share_class, s
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
+    from remit_service.coordination.origin import Origin
     from remit_service.coordination.values import Record
     from remit_service.coordination.work import Work
 
 
 def newcomer_of(
-    work: Work, holdings: Sequence[Holding], requests: Sequence[Record], waiter_id: str, priority: int
+    work: Work, holdings: Sequence[Holding], requests: Sequence[Record], origin: Origin, priority: int
 ) -> dict[str, Any]:
     """Return a request as a waiter that has only just come.
 
@@ -31,18 +32,18 @@ def newcomer_of(
         work: The step.
         holdings: What it asks for.
         requests: The same, as they are to be asked again.
-        waiter_id: Its id, should it have to wait.
+        origin: What else it asks for; its id, should it have to wait, and for how long it would.
         priority: Its governed priority.
     """
     declared = work.view.registry.resolve_key(holdings[0].key)
     acquisition = "FIFO" if declared is None else declared.type.acquisition
     holder = holdings[0].holder
     return {
-        "id": waiter_id,
+        "id": origin.waiter_id,
         "holder": holder,
         "since": work.at,
         "revision": work.revision,
-        "wait_until": work.at,
+        "wait_until": work.at + origin.wait_us,
         "priority": priority,
         "acquisition": acquisition,
         "resource_key": holdings[0].key,
@@ -106,16 +107,17 @@ def collide(work: Work, one: Record, other: Record) -> bool:
 def before(work: Work, waiter: Record) -> Iterator[Record]:
     """Iterate the requests of others that come before one and collide with it, in no order."""
     place = rank(work, waiter)
-    return (other for other in _rivals(work, waiter) if rank(work, other) < place)
+    return (other for other in rivals(work, waiter) if rank(work, other) < place)
 
 
 def after(work: Work, waiter: Record) -> Iterator[Record]:
     """Iterate the requests of others that come after one and collide with it, in no order."""
     place = rank(work, waiter)
-    return (other for other in _rivals(work, waiter) if rank(work, other) > place)
+    return (other for other in rivals(work, waiter) if rank(work, other) > place)
 
 
-def _rivals(work: Work, waiter: Record) -> Iterator[Record]:
+def rivals(work: Work, waiter: Record) -> Iterator[Record]:
+    """Iterate the requests of others that collide with one, in no order."""
     for other in waiters_near(work, keys_of(waiter)):
         if other["holder"] != waiter["holder"] and still_asks(work, other) and collide(work, waiter, other):
             yield other

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from remit_service.coordination.behind import waiters_near
 from remit_service.coordination.compare import judge
 from remit_service.coordination.fence import Blocked, tokens_for
 from remit_service.coordination.holding import OWN, holding_of
@@ -57,6 +58,7 @@ def grant(
 ) -> dict[str, Any]:
     """Grant everything that was asked for; returns what the holder is told."""
     leases: list[Record] = []
+    passed = _passed(work, holdings, tokens)
     if not origin.leaseless:
         for place, (verdict, held) in enumerate(zip(gate.verdicts, holdings, strict=True)):
             claim = gate.claims[place]
@@ -64,6 +66,8 @@ def grant(
             bound = {**origin.record(), "lease_id": origin.lease_ids[place], "priority": priority}
             leases.append(begin_lease(work, claim, verdict, held, tokens[place], bound))
     work.granted.extend(leases)
+    if waiters_near(work, passed):
+        work.put_off(passed)
     first = gate.verdicts[0]
     told: dict[str, Any] = {
         "coordination_id": origin.coordination_id,
@@ -79,6 +83,15 @@ def grant(
         operation = _begin_operation(work, origin, gate, holdings, leases)
         told |= {"state": operation["state"], "lease_epoch": operation["lease_epoch"]}
     return told
+
+
+def _passed(work: Work, holdings: Sequence[Holding], tokens: Sequence[Mapping[str, int]]) -> list[str]:
+    """Return the keys on which a holder passes leases of its own with its token: who waited for them may go now."""
+    members = work.view.coordination.members
+    fresh = {fence_key for each in tokens for fence_key, token in each.items() if token == work.token}
+    if not any(members.get(each) for each in fresh):
+        return []
+    return [entry["key"] for held in holdings for entry in held.keys]
 
 
 def _begin_operation(

@@ -18,6 +18,7 @@ class Origin:
     coordination_id: str
     lease_ids: tuple[str, ...]
     waiter_id: str
+    wait_us: int
     point: str
     mode: str
     ttl_us: int
@@ -32,6 +33,7 @@ class Origin:
             "coordination_id": self.coordination_id,
             "lease_ids": list(self.lease_ids),
             "waiter_id": self.waiter_id,
+            "wait_us": self.wait_us,
             "point": self.point,
             "mode": self.mode,
             "ttl_us": self.ttl_us,
@@ -48,6 +50,7 @@ def origin_of(command: Acquire, tables: Tables) -> Origin:
         coordination_id=command.coordination_id,
         lease_ids=command.lease_ids,
         waiter_id=command.waiter_id,
+        wait_us=command.wait_us,
         point=command.point,
         mode=command.mode,
         ttl_us=tables.leases.ttl_us if command.ttl_us is None else command.ttl_us,
@@ -63,6 +66,7 @@ def origin_in(waiter: Record) -> Origin:
     names = (
         "coordination_id",
         "waiter_id",
+        "wait_us",
         "point",
         "mode",
         "ttl_us",

@@ -39,7 +39,14 @@ def signal(work: Work, command: SignalPresence) -> Steps:
     if over is not None:
         return over
     work.change("presence.put", record)
+    if known is not None and _narrows(known, record):
+        yield from settle(work, [resource.key])
     return Answer(result={"presence_id": record["id"], "expires_at": record["expires_at"]})
+
+
+def _narrows(before: Record, after: Record) -> bool:
+    """Whether some field that was touched is not any more; no fields are the whole resource."""
+    return bool(after["fields"]) and (not before["fields"] or bool(set(before["fields"]) - set(after["fields"])))
 
 
 def _record_of(command: SignalPresence, work: Work, key: str) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from remit_service.coordination.behind import keys_of, still_asks, waiters_near
+from remit_service.coordination.deadlock import is_in_cycle
 from remit_service.coordination.fence import Blocked
 from remit_service.coordination.gate import WAITABLE, gate_of
 from remit_service.coordination.grant import grant, tokens_of
@@ -22,6 +23,7 @@ from remit_service.coordination.sequence import is_turn
 from remit_service.coordination.starvation import note_starvation
 from remit_service.coordination.turn import Turns
 from remit_service.coordination.values import Ask
+from remit_service.coordination.work import Work, refuse
 from remit_service.coordination.work_set import work_set_refusal
 
 if TYPE_CHECKING:
@@ -29,7 +31,6 @@ if TYPE_CHECKING:
 
     from remit_service.coordination.gate import Gate
     from remit_service.coordination.values import Asking, Record, Refusal, Verdict
-    from remit_service.coordination.work import Work
 
 
 def settle(work: Work, keys: Iterable[str], looked_at: Iterable[str] = ()) -> Asking:
@@ -77,8 +78,15 @@ class _Settling:
             yield from self._try(turns, waiter)
             if work.record("waiter", waiter["id"]) is None and waiter["acquisition"] == "WEIGHTED_FAIR":
                 # Serving one class puts the others before it.
+                self._break_cycles()
                 self.goes_on = True
                 return
+
+    def _break_cycles(self) -> None:
+        """Where the new order has closed a cycle of waits, the youngest gives way."""
+        for waiter in sorted(self._alive(), key=lambda each: (each["since"], each["revision"]), reverse=True):
+            if is_in_cycle(self.work, waiter):
+                self._end_unserved(waiter, refuse("deadlock_avoided", "wait"))
 
     def _alive(self) -> list[Record]:
         """Return the waiters around the keys that still ask; the others are told, and what they leave is looked at."""
@@ -98,9 +106,7 @@ class _Settling:
         gate = gate_of((yield from _verdicts(work, waiter)))
         refused = _refusal(work, gate, origin.work_set_id)
         if refused is not None:
-            end_waiter(work, waiter, "REFUSED", code=refused.code, reasons=refused.reasons, outcome=refused.outcome)
-            self._keys.update(dict.fromkeys(keys_of(waiter)))
-            self.goes_on = True
+            self._end_unserved(waiter, refused)
             return
         holdings = [
             wanted(work.view, each, waiter["mode"], work.at, is_next=is_turn(work.view, each)) for each in gate.claims
@@ -116,6 +122,11 @@ class _Settling:
         note_starvation(work, waiter)
         grant(work, origin, gate, holdings, tokens)
         turns.went(waiter)
+
+    def _end_unserved(self, waiter: Record, why: Refusal) -> None:
+        end_waiter(self.work, waiter, "REFUSED", code=why.code, reasons=why.reasons, outcome=why.outcome)
+        self._keys.update(dict.fromkeys(keys_of(waiter)))
+        self.goes_on = True
 
 
 def _refusal(work: Work, gate: Gate, work_set_id: str | None) -> Refusal | None:

@@ -38,7 +38,7 @@ def wait_or_refuse(
 ) -> Answer | Refusal:
     """Put a request in the queue if it wants to wait; else refuse it with a hint when to come back."""
     told = _with_hint(work, why, holdings)
-    if command.wait_us <= 0:
+    if command.wait_us <= 0 or why.code == "deadlock_avoided":
         return told
     cycle = closes_cycle(work, newcomer)
     if cycle is not None:
@@ -55,8 +55,6 @@ def wait_or_refuse(
         "state": str(LeaseState.ACQUIRING),
         "keep_alive_us": keep_alive,
         "alive_until": work.at + keep_alive,
-        "wait_until": work.at + command.wait_us,
-        "wait_us": command.wait_us,
         "proof": sorted({each for verdict in gate.verdicts for each in verdict.proof}),
     }
     record["conflict_id"] = _record(work, record, told)
