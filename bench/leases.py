@@ -1,0 +1,176 @@
+"""Leases in this process, on the embedded store: distinct keys, one hot key, and a long queue with dead waiters in it."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import asynccontextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from time import perf_counter, process_time
+from typing import TYPE_CHECKING, Any, Final
+
+from bench.inprocess import shipped
+from bench.report import Row, percentiles, tell
+from bench.world import base, chain, edge
+from remit_graph.model.change import Change, Command
+from remit_graph.model.instant import SECOND
+from remit_graph.model.realm import EnforcementPoint
+from remit_graph.sqlite import SqliteLedger
+from remit_service.clock import SystemClock
+from remit_service.coordinator.coordinator import Coordinator
+from remit_service.coordinator.leases import Leases
+from remit_service.decision.caller import Caller
+from remit_service.decision.request import Entity, Evaluation
+from remit_service.opening import put_policy_in_force
+from remit_service.point import DecisionPoint
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from remit_service.coordinator.reply import Reply
+
+CALLERS: Final = 32
+HOT: Final = 16
+ACTION: Final = "UPDATE_CANONICAL"
+CALLER: Final = Caller(
+    point=EnforcementPoint(
+        id="service:bench", speaks_for=("instance:*",), trusted=("environment", "risk"), visibility="full"
+    )
+)
+
+
+def _people(count: int) -> list[Change]:
+    """Return so many instances that act as the last role of the chain."""
+    changes: list[Change] = []
+    for index in range(count):
+        name = f"instance:agent-{index}"
+        changes.append(Change("principal.put", {"id": name, "trust": 2}))
+        changes.append(edge(f"acts-{index}", "ACTS_AS", name, "role:level-2"))
+    return changes
+
+
+class Unrecorded:
+    """Keeps no decisions: what the log costs is another case."""
+
+    async def record(self, *_: Any) -> None:
+        """Do nothing."""
+
+
+class Bench:
+    """A decision point with its coordinator, and the hands of many callers on it."""
+
+    def __init__(self, point: DecisionPoint) -> None:
+        """Stand beside a started point."""
+        self.point = point
+        self.coordinator = Coordinator(point, rates=False)
+        self.leases = Leases(self.coordinator)
+
+    async def acquire(self, who: int, key: str, **options: Any) -> Reply:
+        """Ask for a lease on one field of a post."""
+        asked = Evaluation(
+            subject=Entity(type="instance", id=f"agent-{who}"),
+            action=ACTION,
+            resource=Entity(type="key", id=key),
+            context={"risk": "LOW", "environment": "production"},
+        )
+        reply = await self.leases.acquire([asked], CALLER, ttl_us=60 * SECOND, **options)
+        if reply.is_refused:
+            raise AssertionError(f"the benchmark's request was refused: {reply}")
+        return reply
+
+    async def release(self, lease: dict[str, Any]) -> None:
+        """Give a lease back."""
+        reply = await self.leases.release(lease["lease_id"], CALLER, token=lease["lease_epoch"])
+        if reply.is_refused:
+            raise AssertionError(f"the benchmark's release was refused: {reply}")
+
+
+@asynccontextmanager
+async def opened(people: int) -> AsyncIterator[Bench]:
+    """Open a bench on a fresh embedded store."""
+    with TemporaryDirectory() as folder:
+        ledger = await SqliteLedger.init(Path(folder) / "remit.db", "bench")
+        head = await ledger.head()
+        changes = (*base(), *chain(2), *_people(people), *_point())
+        await ledger.append(head, [Command(action="BENCH", actor="system", at=head.now, changes=changes)])
+        point = DecisionPoint(ledger=ledger, policy=shipped(), clock=SystemClock(), recorder=Unrecorded())
+        await point.start()
+        await put_policy_in_force(point)
+        bench = Bench(point)
+        await bench.coordinator.start()
+        try:
+            yield bench
+        finally:
+            await bench.coordinator.aclose()
+            await point.aclose()
+
+
+def _point() -> list[Change]:
+    return [Change("principal.put", {"id": "service:bench"})]
+
+
+async def _distinct(pairs: int) -> Row:
+    samples: list[float] = []
+    async with opened(CALLERS) as bench:
+
+        async def work(who: int, count: int) -> None:
+            for _ in range(count):
+                started = perf_counter()
+                reply = await bench.acquire(who, f"wp:post:{who}")
+                await bench.release(reply.body["lease"])
+                samples.append((perf_counter() - started) * 1e6)
+
+        await asyncio.gather(*(work(who, 4) for who in range(CALLERS)))
+        samples.clear()
+        started, spent = perf_counter(), process_time()
+        await asyncio.gather(*(work(who, pairs // CALLERS) for who in range(CALLERS)))
+        taken, cost = perf_counter() - started, process_time() - spent
+    return Row(
+        "lease acquire + release, distinct keys, embedded",
+        ">= 1,500 pairs/s",
+        len(samples) / taken,
+        percentiles(samples),
+        {"callers": CALLERS, "pairs per CPU second": round(len(samples) / cost)},
+    )
+
+
+async def _hot(turns: int) -> Row:
+    """Callers stand in one queue; whoever is granted releases at once and asks again."""
+    handed: list[float] = []
+    async with opened(HOT) as bench:
+        left = turns
+        released = perf_counter()
+
+        async def work(who: int) -> None:
+            nonlocal left, released
+            while left > 0:
+                reply = await bench.acquire(who, "wp:post:1", wait_us=60 * SECOND)
+                lease = reply.body.get("lease")
+                if lease is None:
+                    told = await bench.leases.wait(reply.body["waiter_id"], CALLER, within_seconds=60.0)
+                    if told.is_refused:
+                        raise AssertionError(f"the benchmark's wait ended {told}")
+                    handed.append((perf_counter() - released) * 1e6)
+                    lease = told.body["lease"]
+                left -= 1
+                released = perf_counter()
+                await bench.release(lease)
+
+        started, spent = perf_counter(), process_time()
+        await asyncio.gather(*(work(who) for who in range(HOT)))
+        taken, cost = perf_counter() - started, process_time() - spent
+    return Row(
+        "lease hand-off, one hot key, embedded",
+        ">= 500 hand-offs/s, p99 <= 20 ms",
+        len(handed) / taken,
+        percentiles(handed),
+        {"callers": HOT, "hand-offs per CPU second": round(len(handed) / cost)},
+    )
+
+
+def rows(pairs: int, turns: int) -> list[Row]:
+    """Measure distinct keys and one hot key."""
+    tell("leases on distinct keys")
+    distinct = asyncio.run(_distinct(pairs))
+    tell("hand-offs on one key")
+    return [distinct, asyncio.run(_hot(turns))]
