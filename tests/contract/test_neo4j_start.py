@@ -7,13 +7,16 @@ import socket
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from datetime import timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
+from neo4j.exceptions import TransientError
+from neomodel import adb
 
 from remit_graph.errors import ForeignStore, LedgerUnavailable, ModelError, SchemaTooNew
 from remit_graph.model.change import SCHEMA
 from remit_graph.neo4j import Neo4jLedger, Neo4jOptions
+from remit_graph.neo4j.attempt import MAX_REPEATS
 from remit_graph.neo4j.schema import INDEX, UNIQUE, declared
 from tests.contract.ledger_commands import append
 from tests.contract.ledgers import REALM, Neo4jStore, neo4j_store
@@ -142,6 +145,33 @@ async def test_two_who_found_a_ledger_at_once_make_one(graph: Neo4jStore) -> Non
     assert graph.server.query("MATCH (head:Head) RETURN count(head) AS heads") == [{"heads": 1}]
     for each in made:
         await each.aclose()
+
+
+async def test_a_schema_that_another_process_makes_too_is_waited_for(
+    graph: Neo4jStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where the database gives one of two up for a deadlock, what is missing is made all the same; never for ever."""
+    graph.server.query("DROP CONSTRAINT constraint_unique_Principal_id")
+    install_labels, given_up = adb.install_labels, [0]
+
+    async def contended(*arguments: Any, **options: Any) -> None:
+        given_up[0] += 1
+        if given_up[0] < 3:
+            raise TransientError("the other one waits for this one")
+        await install_labels(*arguments, **options)
+
+    monkeypatch.setattr(adb, "install_labels", contended)
+    made = await Neo4jLedger.migrate(graph.options)
+    graph.server.query("DROP CONSTRAINT constraint_unique_Principal_id")
+    given_up[0] = -100
+
+    with pytest.raises(LedgerUnavailable):
+        await Neo4jLedger.migrate(graph.options)
+
+    assert made == ["the uniqueness constraint on Principal(id)"]
+    assert given_up[0] == -100 + MAX_REPEATS + 1
+    monkeypatch.undo()
+    assert await Neo4jLedger.migrate(graph.options) == made
 
 
 async def test_a_ledger_of_a_later_schema_is_refused(graph: Neo4jStore) -> None:

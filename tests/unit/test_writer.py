@@ -12,9 +12,10 @@ import pytest
 
 from remit_graph.errors import ConstraintBroken, HeadMoved, LedgerUnavailable, OutcomeUnknown
 from remit_graph.model.change import Change, Command
+from remit_graph.model.instant import SECOND
 from remit_graph.sqlite.ledger import SqliteLedger
 from remit_graph.sqlite.options import SqliteOptions
-from remit_service.clock import SystemClock
+from remit_service.clock import ManualClock, SystemClock
 from remit_service.replica.replica import Replica
 from remit_service.writer.command import Accepted, Refused, Submission, Verdict
 from remit_service.writer.writer import Writer
@@ -377,3 +378,22 @@ async def test_closing_waits_for_what_was_taken(tmp_path: Path) -> None:
 
         assert submitted.done()
         assert (await submitted).revision == 1
+
+
+async def test_a_clock_ahead_of_the_ledgers_is_no_fault_of_the_caller(tmp_path: Path) -> None:
+    """The command is well formed: it is told that this decision point cannot take it, and nothing is appended."""
+    ledger = await SqliteLedger.init(tmp_path / "l.db", "acme")
+    clock = ManualClock(SystemClock().now() + 60 * SECOND)
+    replica = Replica(ledger, clock)
+    writer = Writer(ledger, replica, clock)
+    await replica.start()
+    await writer.start()
+
+    with pytest.raises(LedgerUnavailable, match="the clock of this decision point is ahead") as told:
+        await writer.submit(put("role:a"))
+
+    assert "set the clock" in told.value.advice
+    assert (await ledger.head()).revision == 0
+    await writer.aclose()
+    await replica.aclose()
+    await ledger.aclose()

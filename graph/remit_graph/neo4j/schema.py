@@ -10,9 +10,11 @@ the ledger writes whole records, and the drift check finds what somebody else ma
 from __future__ import annotations
 
 import asyncio
+import random
 from io import StringIO
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from neo4j.exceptions import TransientError
 from neomodel import (
     AsyncRelationshipTo,
     AsyncStructuredNode,
@@ -24,6 +26,7 @@ from neomodel import (
     get_config,
 )
 
+from remit_graph.neo4j.attempt import MAX_REPEATS
 from remit_graph.neo4j.faults import translated
 
 if TYPE_CHECKING:
@@ -197,6 +200,9 @@ class Incident(AsyncStructuredNode):
     identifier = StringProperty(index=True, db_property="id")
 
 
+REPEAT_WITHIN_SECONDS: Final = 0.5
+"""How long at most whoever was given up waits, so that the other, which makes the same, comes to its end."""
+
 DECLARED: Final[tuple[type[AsyncStructuredNode], ...]] = (
     Head, Change, Op, Replica, Part, Checkpoint, CheckpointPart, Entity, Ended, Edge, Selector, Resource, Principal,
     Lease, Operation, Receipt, Capability, Incident,
@@ -257,6 +263,20 @@ def _single(rows: Iterable[dict[str, Any]]) -> Iterator[tuple[str, str]]:
 _INSTALLING: Final = asyncio.Lock()
 
 
+async def _install_one(declared: type[AsyncStructuredNode]) -> None:
+    """Make what is declared; several processes may do so at once, and the database then gives one of them up."""
+    for repeat in range(MAX_REPEATS + 1):
+        try:
+            # What it prints is that some of them are there already.
+            await adb.install_labels(declared, stdout=StringIO())
+        except TransientError:
+            if repeat == MAX_REPEATS:
+                raise
+            await asyncio.sleep(random.random() * REPEAT_WITHIN_SECONDS)  # noqa: S311 - spread, not secret
+        else:
+            return
+
+
 async def install(database: Database) -> list[Rule]:
     """Make every constraint and index that is missing, wait until all can be used, and return what was made.
 
@@ -272,9 +292,8 @@ async def install(database: Database) -> list[Rule]:
             await adb.set_connection(driver=database.driver)
             for each in DECLARED:
                 if not names.isdisjoint(rule.on for rule in _rules(each)):
-                    # What it prints is that some of them are there already.
                     with translated(database.url):
-                        await adb.install_labels(each, stdout=StringIO())
+                        await _install_one(each)
         finally:
             adb.driver, settings.database_name = driver, name
     await database.alone("wait_for_indexes")

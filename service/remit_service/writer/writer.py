@@ -224,6 +224,8 @@ class Writer:
         except (OutcomeUnknown, RequestReused):
             await self._look_up(batch)
             return
+        except ModelError as error:
+            raise _of_the_clock(error) from error
         self._turns.spent()
         self._replica.receive(entries)
         revisions = iter(entries)
@@ -246,6 +248,19 @@ class Writer:
                 )
             else:
                 await self._settle([each.waiting])
+
+
+def _of_the_clock(error: ModelError) -> LedgerError | ModelError:
+    """Return what callers are told where the ledger refused an instant as too far ahead; other errors are theirs.
+
+    No caller chose the instant: their requests are well formed, and this machine's clock is at fault.
+    """
+    if error.facts.get("at", 0) <= error.facts.get("bound", float("inf")):  # type: ignore[operator]
+        return error
+    return LedgerUnavailable(
+        f"the clock of this decision point is ahead of the ledger's: {error.message}",
+        advice="set the clock of this machine; other decision points take commands meanwhile",
+    )
 
 
 def _give_up(pending: Sequence[Waiting], error: Exception) -> None:
