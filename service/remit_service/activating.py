@@ -28,6 +28,7 @@ from remit_service.bundle.archive import unpack
 from remit_service.bundle.errors import BundleRefused
 from remit_service.engines.errors import EngineError
 from remit_service.writer.command import Accepted, Submission
+from remit_service.writer.patience import submit_patiently
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -98,7 +99,8 @@ async def put_policy_in_force(
             changes = (beside(view, at), *changes)
         return Accepted(changes=changes, result={"policy_epoch": body.get("policy_epoch", view.policy_epoch)})
 
-    done = await point.submit(Submission(action=action, actor=actor, decide=decide, reason=reason))
+    submission = Submission(action=action, actor=actor, decide=decide, reason=reason)
+    done = await submit_patiently(point, submission)
     verdict = cast("Accepted", done.verdict)
     return int(verdict.result["policy_epoch"])
 

@@ -18,6 +18,7 @@ from remit_service.bundle.folder import shipped_policy
 from remit_service.readiness import NO_REALM
 from remit_service.replica.loading import without_collections
 from remit_service.writer.command import Accepted, Refused, Submission
+from remit_service.writer.patience import submit_patiently
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -118,6 +119,6 @@ async def _append(point: DecisionPoint, changes: list[Change], *, request_id: st
         action="APPLY_WORLD", actor=SYSTEM, decide=decide, request_id=request_id, fingerprint=request_id,
         reason="first world",
     )  # fmt: skip
-    done = await point.submit(submission)
+    done = await submit_patiently(point, submission)
     if isinstance(done.verdict, Refused):
         raise ForeignStore(done.verdict.message, advice="make a new store, or finish with the world that was begun")

@@ -75,7 +75,7 @@ class ServedReplica:
 
     def start(self) -> ServedReplica:
         """Start, and return when it is ready."""
-        self.process.start(self.is_ready)
+        self.process.start(self.is_ready, within_seconds=150)
         return self
 
     def stop(self) -> None:

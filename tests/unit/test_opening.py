@@ -126,3 +126,20 @@ async def test_a_part_of_another_world_is_not_built_on(tmp_path: Path, monkeypat
     async with a_point(tmp_path / "l.db") as point:
         with pytest.raises(ForeignStore, match="part of another world"):
             await bring_in(point, the_world(other))
+
+
+async def test_a_server_that_is_slow_at_first_is_waited_for(tmp_path: Path) -> None:
+    """An append that did not happen is tried again, a few times: the server may have started a moment ago itself."""
+    async with a_point(tmp_path / "l.db") as point:
+        append, refused = point.ledger.append, [2]
+
+        async def slow(*arguments: Any) -> Any:
+            if refused[0]:
+                refused[0] -= 1
+                raise LedgerUnavailable("the transaction has not completed in time")
+            return await append(*arguments)
+
+        point.ledger.append = slow  # type: ignore[method-assign, assignment]
+
+        assert await bring_in(point, the_world())
+        assert (refused, point.view.revision) == ([0], 1)
