@@ -50,6 +50,7 @@ async def _serve(call: Call, settings: Settings) -> None:
     from remit_service.bootstrap import coordinating, running_point
     from remit_service.evidence.decision_log.compose import make_log
     from remit_service.http.app import create_app
+    from remit_service.keeping.garbage import collecting_when_idle
     from remit_service.metrics import Metrics
 
     set_up_logging(settings)
@@ -61,7 +62,8 @@ async def _serve(call: Call, settings: Settings) -> None:
             app = create_app(point, settings, log, metrics=metrics, coordinator=coordinator)
             try:
                 _announce(call, settings)
-                await _run(app, settings)
+                async with collecting_when_idle(lambda: app.service.in_flight.begun):
+                    await _run(app, settings)
             finally:
                 await app.aclose()
     finally:

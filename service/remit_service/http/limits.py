@@ -64,6 +64,7 @@ class InFlight:
         """Allow `limit` at once."""
         self.limit = limit
         self.count = 0
+        self.begun = 0
 
     def __enter__(self) -> None:
         """Begin one.
@@ -74,6 +75,7 @@ class InFlight:
         if self.count >= self.limit:
             raise ProblemError(wait("overloaded", f"{self.limit} requests are being worked on", 1))
         self.count += 1
+        self.begun += 1
 
     def __exit__(self, *_: object) -> None:
         """End one."""
