@@ -1,9 +1,9 @@
 """Build a bundle from policy files: tests left out, everything checked that needs no program besides this one.
 
 Refused are: files that do not parse, packages and data outside `remit` and `custom`, a package in the folder of
-another, built-in functions that are not allowed (`capabilities`), and deny rules of the site that read undeclared input
-(`site_rules`). All problems are reported at once. Whether the Rego compiles for the VM is found out by the engine that
-is made of the bundle, and by `check`, which also asks OPA.
+another, built-in functions that are not allowed (`capabilities`), and of the site deny rules that read undeclared input
+(`site_rules`) and annotations that OPA would refuse (`annotations`). All problems are reported at once. Whether Rego
+compiles for the VM is found out by the engine that is made of the bundle, and by `check`, which also asks OPA.
 
 ```python
 bundle = build_bundle(read_folder(Path("policy")))
@@ -16,7 +16,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Final
 
-from remit_service.bundle.annotations import entrypoint_names
+from remit_service.bundle.annotations import Source, annotation_problems, entrypoint_names
 from remit_service.bundle.capabilities import objection
 from remit_service.bundle.data import DATA_NAMES, Tree, data_tree
 from remit_service.bundle.digest import GENERATED, REVISION_FILE, policy_revision
@@ -44,6 +44,10 @@ def build_bundle(files: Mapping[str, bytes]) -> Bundle:
     modules = _parsed(published)
     data = data_tree(published)
     problems = [*_misplaced(published, modules), *_constant_keys(modules), *_forbidden_calls(modules)]
+    # The shipped ones are checked by OPA itself, in the tests of this repository.
+    problems += annotation_problems(
+        Source(each.path, each.package, published[each.path].decode()) for each in modules if each.is_site
+    )
     site = SiteRules(modules)
     problems += site.undeclared(_declared(published, modules, data))
     if problems:
