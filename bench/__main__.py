@@ -6,7 +6,7 @@ import argparse
 import json
 from typing import TYPE_CHECKING
 
-from bench import http, inprocess, leases, load_graph, turns
+from bench import fairness, http, inprocess, leases, load_graph, turns
 from bench.report import Row, document, remember, table
 from bench.world import NOW, base, chain, view_of
 from remit_service.decision.decide import prepare
@@ -34,6 +34,7 @@ def cases(*, quick: bool) -> dict[str, Callable[[], list[Row]]]:
         "shapes": lambda: inprocess.shapes(count // 4),
         "large": lambda: inprocess.large(edges, count),
         "leases": lambda: leases.rows(*((64, 32) if quick else (8_000, 4_000))),
+        "fairness": lambda: fairness.rows(*((20, 1) if quick else (500, 5))),
         "load": lambda: load_graph.rows(edges if quick else 1_000_000),
         "turns": lambda: turns.rows(2.0 if quick else 10.0, neo4j=not quick),
         "http": lambda: http.remit(seconds),

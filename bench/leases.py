@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import perf_counter, process_time
@@ -16,12 +17,12 @@ from remit_graph.model.change import Change, Command
 from remit_graph.model.instant import SECOND
 from remit_graph.model.realm import EnforcementPoint
 from remit_graph.sqlite import SqliteLedger
+from remit_service.activating import put_policy_in_force
 from remit_service.clock import SystemClock
 from remit_service.coordinator.coordinator import Coordinator
 from remit_service.coordinator.leases import Leases
 from remit_service.decision.caller import Caller
 from remit_service.decision.request import Entity, Evaluation
-from remit_service.opening import put_policy_in_force
 from remit_service.point import DecisionPoint
 
 if TYPE_CHECKING:
@@ -78,6 +79,20 @@ class Bench:
             raise AssertionError(f"the benchmark's request was refused: {reply}")
         return reply
 
+    async def granted(self, who: int, key: str) -> dict[str, Any]:
+        """Ask for a lease and wait until it is granted."""
+        reply = await self.acquire(who, key, wait_us=300 * SECOND)
+        lease: dict[str, Any] | None = reply.body.get("lease")
+        return await self.waited(reply.body["waiter_id"]) if lease is None else lease
+
+    async def waited(self, waiter_id: str) -> dict[str, Any]:
+        """Wait until a lease is granted that was queued for."""
+        told = await self.leases.wait(waiter_id, CALLER, within_seconds=300.0)
+        if told.is_refused or "lease" not in told.body:
+            raise AssertionError(f"the benchmark's wait ended {told}")
+        lease: dict[str, Any] = told.body["lease"]
+        return lease
+
     async def release(self, lease: dict[str, Any]) -> None:
         """Give a lease back."""
         reply = await self.leases.release(lease["lease_id"], CALLER, token=lease["lease_epoch"])
@@ -86,14 +101,16 @@ class Bench:
 
 
 @asynccontextmanager
-async def opened(people: int) -> AsyncIterator[Bench]:
-    """Open a bench on a fresh embedded store."""
+async def opened(people: int, *more: Change, **tables: Any) -> AsyncIterator[Bench]:
+    """Open a bench on a fresh embedded store; `tables` replaces members of the policy's tables."""
     with TemporaryDirectory() as folder:
         ledger = await SqliteLedger.init(Path(folder) / "remit.db", "bench")
         head = await ledger.head()
-        changes = (*base(), *chain(2), *_people(people), *_point())
+        changes = (*base(), *chain(2), *_people(people), Change("principal.put", {"id": "service:bench"}), *more)
         await ledger.append(head, [Command(action="BENCH", actor="system", at=head.now, changes=changes)])
-        point = DecisionPoint(ledger=ledger, policy=shipped(), clock=SystemClock(), recorder=Unrecorded())
+        policy = shipped()
+        policy = replace(policy, tables=replace(policy.tables, **tables))
+        point = DecisionPoint(ledger=ledger, policy=policy, clock=SystemClock(), recorder=Unrecorded())
         await point.start()
         await put_policy_in_force(point)
         bench = Bench(point)
@@ -103,10 +120,6 @@ async def opened(people: int) -> AsyncIterator[Bench]:
         finally:
             await bench.coordinator.aclose()
             await point.aclose()
-
-
-def _point() -> list[Change]:
-    return [Change("principal.put", {"id": "service:bench"})]
 
 
 async def _distinct(pairs: int) -> Row:
@@ -144,14 +157,11 @@ async def _hot(turns: int) -> Row:
         async def work(who: int) -> None:
             nonlocal left, released
             while left > 0:
-                reply = await bench.acquire(who, "wp:post:1", wait_us=60 * SECOND)
+                reply = await bench.acquire(who, "wp:post:1", wait_us=300 * SECOND)
                 lease = reply.body.get("lease")
                 if lease is None:
-                    told = await bench.leases.wait(reply.body["waiter_id"], CALLER, within_seconds=60.0)
-                    if told.is_refused:
-                        raise AssertionError(f"the benchmark's wait ended {told}")
+                    lease = await bench.waited(reply.body["waiter_id"])
                     handed.append((perf_counter() - released) * 1e6)
-                    lease = told.body["lease"]
                 left -= 1
                 released = perf_counter()
                 await bench.release(lease)
