@@ -34,6 +34,7 @@ ROOMS: Final = (
     "service/remit_service/engines",
     "service/remit_service/http/limits.py",
     "service/remit_service/point.py",
+    "service/remit_service/replica",
 )
 """Where the codes come from that an evaluation, an explanation or a governance command can end with."""
 
