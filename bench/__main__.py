@@ -6,7 +6,7 @@ import argparse
 import json
 from typing import TYPE_CHECKING
 
-from bench import fairness, http, inprocess, leases, load_graph, turns
+from bench import fairness, http, inprocess, leases, load_graph, revoke, search, turns
 from bench.report import Row, document, remember, table
 from bench.world import NOW, base, chain, view_of
 from remit_service.decision.decide import prepare
@@ -37,6 +37,8 @@ def cases(*, quick: bool) -> dict[str, Callable[[], list[Row]]]:
         "fairness": lambda: fairness.rows(*((20, 1) if quick else (500, 5))),
         "load": lambda: load_graph.rows(edges if quick else 1_000_000),
         "turns": lambda: turns.rows(2.0 if quick else 10.0, neo4j=not quick),
+        "search": lambda: search.rows(2_000 if quick else 100_000),
+        "revoke": lambda: revoke.rows(2_000 if quick else 100_000),
         "http": lambda: http.remit(seconds),
         "opa": lambda: http.opa(seconds, policy_input()),
     }

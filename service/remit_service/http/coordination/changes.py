@@ -144,8 +144,15 @@ def _told(desk: Desk, entry: Entry, wanted: frozenset[str] | None) -> dict[str, 
         for each in entry.changes
         if wanted is None or _is_wanted(each.kind, wanted)
     ]
-    token = desk.service.point.revision_token(entry.revision)
-    return {"revision": entry.revision, "token": token, "at": format_instant(entry.at), "changes": changes}
+    line: dict[str, Any] = {
+        "revision": entry.revision,
+        "token": desk.service.point.revision_token(entry.revision),
+        "at": format_instant(entry.at),
+        "action": entry.action,
+        "actor": entry.actor,
+        "changes": changes,
+    }
+    return line if entry.reason is None else {**line, "reason": entry.reason}
 
 
 async def _events(desk: Desk, after: int, wanted: frozenset[str] | None, poll: Poll) -> AsyncIterator[bytes]:
