@@ -5,18 +5,16 @@ from __future__ import annotations
 import asyncio
 from contextlib import asynccontextmanager
 from dataclasses import replace
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from time import perf_counter, process_time
 from typing import TYPE_CHECKING, Any, Final
 
 from bench.inprocess import shipped
 from bench.report import Row, percentiles, tell
+from bench.stores import fresh_ledger, name_of, neo4j
 from bench.world import base, chain, edge
 from remit_graph.model.change import Change, Command
 from remit_graph.model.instant import SECOND
 from remit_graph.model.realm import EnforcementPoint
-from remit_graph.sqlite import SqliteLedger
 from remit_service.activating import put_policy_in_force
 from remit_service.clock import SystemClock
 from remit_service.coordinator.coordinator import Coordinator
@@ -28,9 +26,11 @@ from remit_service.point import DecisionPoint
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
+    from remit_graph.neo4j import Neo4jOptions
     from remit_service.coordinator.reply import Reply
 
 CALLERS: Final = 32
+CALLERS_OF_NEO4J: Final = 64
 HOT: Final = 16
 ACTION: Final = "UPDATE_CANONICAL"
 CALLER: Final = Caller(
@@ -101,10 +101,11 @@ class Bench:
 
 
 @asynccontextmanager
-async def opened(people: int, *more: Change, **tables: Any) -> AsyncIterator[Bench]:
-    """Open a bench on a fresh embedded store; `tables` replaces members of the policy's tables."""
-    with TemporaryDirectory() as folder:
-        ledger = await SqliteLedger.init(Path(folder) / "remit.db", "bench")
+async def opened(
+    people: int, *more: Change, options: Neo4jOptions | None = None, **tables: Any
+) -> AsyncIterator[Bench]:
+    """Open a bench on a fresh store; `tables` replaces members of the policy's tables."""
+    async with fresh_ledger(options) as ledger:
         head = await ledger.head()
         changes = (*base(), *chain(2), *_people(people), Change("principal.put", {"id": "service:bench"}), *more)
         await ledger.append(head, [Command(action="BENCH", actor="system", at=head.now, changes=changes)])
@@ -122,9 +123,9 @@ async def opened(people: int, *more: Change, **tables: Any) -> AsyncIterator[Ben
             await point.aclose()
 
 
-async def _distinct(pairs: int) -> Row:
+async def _distinct(pairs: int, options: Neo4jOptions | None, callers: int, target: str) -> Row:
     samples: list[float] = []
-    async with opened(CALLERS) as bench:
+    async with opened(callers, options=options) as bench:
 
         async def work(who: int, count: int) -> None:
             for _ in range(count):
@@ -133,17 +134,17 @@ async def _distinct(pairs: int) -> Row:
                 await bench.release(reply.body["lease"])
                 samples.append((perf_counter() - started) * 1e6)
 
-        await asyncio.gather(*(work(who, 4) for who in range(CALLERS)))
+        await asyncio.gather(*(work(who, 4) for who in range(callers)))
         samples.clear()
         started, spent = perf_counter(), process_time()
-        await asyncio.gather(*(work(who, pairs // CALLERS) for who in range(CALLERS)))
+        await asyncio.gather(*(work(who, pairs // callers) for who in range(callers)))
         taken, cost = perf_counter() - started, process_time() - spent
     return Row(
-        "lease acquire + release, distinct keys, embedded",
-        ">= 1,500 pairs/s",
+        f"lease acquire + release, distinct keys, {name_of(options)}",
+        target,
         len(samples) / taken,
         percentiles(samples),
-        {"callers": CALLERS, "pairs per CPU second": round(len(samples) / cost)},
+        {"callers": callers, "pairs per CPU second": round(len(samples) / cost)},
     )
 
 
@@ -178,9 +179,15 @@ async def _hot(turns: int) -> Row:
     )
 
 
-def rows(pairs: int, turns: int) -> list[Row]:
-    """Measure distinct keys and one hot key."""
+def rows(pairs: int, turns: int, *, with_neo4j: bool = True) -> list[Row]:
+    """Measure distinct keys, on both stores, and one hot key."""
     tell("leases on distinct keys")
-    distinct = asyncio.run(_distinct(pairs))
+    found = [asyncio.run(_distinct(pairs, None, CALLERS, ">= 1,500 pairs/s"))]
     tell("hand-offs on one key")
-    return [distinct, asyncio.run(_hot(turns))]
+    found.append(asyncio.run(_hot(turns)))
+    if with_neo4j:
+        with neo4j() as options:
+            if options is not None:
+                tell("leases on distinct keys, on Neo4j")
+                found.append(asyncio.run(_distinct(pairs, options, CALLERS_OF_NEO4J, ">= 1,000 pairs/s")))
+    return found
