@@ -78,6 +78,20 @@ async def append_racing(ledger: Ledger, request_id: str) -> Entry:
         return entries[0]
 
 
+async def count_racing(ledger: Ledger, request_id: str) -> Entry:
+    """Append one more than the last command counted, against other writers: whoever is late counts again."""
+    while True:
+        head = await ledger.head()
+        last = await ledger.read(head.revision - 1, 1) if head.revision else ()
+        counted = last[0].changes[0].body["count"] if last else 0
+        change = Change("counter.put", {"id": "all", "count": counted + 1})
+        try:
+            entries = await ledger.append(head, [a_command(change, at=now(head), request_id=request_id)])
+        except HeadMoved:
+            continue
+        return entries[0]
+
+
 async def rows_of(ledger: Ledger) -> list[Row]:
     """Return all rows of a ledger."""
     return [row async for row in ledger.rows()]
