@@ -20,6 +20,14 @@ class Clock(Protocol):
         ...
 
 
+def skew_of(theirs: Instant, *, before: Instant, after: Instant) -> int:
+    """Return how far this clock is ahead of another one, microseconds, that was read between two looks at this one.
+
+    Anything between the two may be the true instant of the reading, so what the answer took is no skew.
+    """
+    return before - theirs if theirs < before else -max(0, theirs - after)
+
+
 class SystemClock:
     """The clocks of the machine."""
 

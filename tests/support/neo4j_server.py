@@ -20,6 +20,7 @@ from tests.support.process import Process, answers, free_port, wait_until
 from tests.support.programs import java, neo4j_jars, neo4j_version
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
     from neo4j import Driver
@@ -35,6 +36,8 @@ class Neo4jServer(ABC):
     """A running Neo4j, its address and its credentials."""
 
     user: Final = "neo4j"
+    scheme: str = "bolt"
+    """How drivers connect: `bolt+ssc` to a server with a certificate of its own."""
 
     def __init__(self) -> None:
         # Hexadecimal: a password that began with a dash would be taken for an option of the tool that sets it.
@@ -46,6 +49,10 @@ class Neo4jServer(ABC):
     def url(self) -> str:
         """Where drivers connect."""
         return f"neo4j://127.0.0.1:{self.port}"
+
+    @property
+    def _direct(self) -> str:
+        return f"{self.scheme}://127.0.0.1:{self.port}"
 
     @property
     def auth(self) -> tuple[str, str]:
@@ -71,6 +78,10 @@ class Neo4jServer(ABC):
     @abstractmethod
     def stop(self) -> None:
         """End for good and remove what was stored."""
+
+    @abstractmethod
+    def configure(self, settings: Mapping[str, str]) -> None:
+        """Add to `neo4j.conf`, for the next start."""
 
     @property
     @abstractmethod
@@ -120,7 +131,7 @@ class Neo4jServer(ABC):
             return False
         try:
             with (
-                GraphDatabase.driver(f"bolt://127.0.0.1:{self.port}", auth=self.auth, connection_timeout=2) as driver,
+                GraphDatabase.driver(self._direct, auth=self.auth, connection_timeout=2) as driver,
                 driver.session() as session,
             ):
                 session.run("RETURN 1").consume()
@@ -132,8 +143,9 @@ class Neo4jServer(ABC):
 class FromJars(Neo4jServer):
     """Neo4j on the Java of this machine."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, settings: Mapping[str, str] | None = None, scheme: str = "bolt") -> None:
         super().__init__()
+        self.scheme = scheme
         self._home = folder
         self._java = [str(java()), "-cp", f"{neo4j_jars()}/*"]
         (folder / "conf").mkdir(parents=True)
@@ -151,6 +163,7 @@ class FromJars(Neo4jServer):
                 ]
             )
         )
+        self.configure(settings or {})
         self._set_password()
         opened = [f"--add-opens=java.base/{package}=ALL-UNNAMED" for package in OPENED_TO_NEO4J]
         entry = ["org.neo4j.server.CommunityEntryPoint", f"--home-dir={folder}", f"--config-dir={folder}/conf"]
@@ -183,6 +196,11 @@ class FromJars(Neo4jServer):
     def running(self) -> bool:
         return self._process.running
 
+    @override
+    def configure(self, settings: Mapping[str, str]) -> None:
+        with (self._home / "conf" / "neo4j.conf").open("a") as file:
+            file.writelines(f"\n{name}={value}" for name, value in settings.items())
+
     def _set_password(self) -> None:
         """Set the first password; it takes effect because the server has not been started yet."""
         environment = {"NEO4J_HOME": str(self._home), "NEO4J_CONF": str(self._home / "conf")}
@@ -193,8 +211,11 @@ class FromJars(Neo4jServer):
 class InContainer(Neo4jServer):
     """Neo4j in a container, on a fixed port so that a restart keeps the URL."""
 
-    def __init__(self) -> None:
+    def __init__(
+        self, settings: Mapping[str, str] | None = None, scheme: str = "bolt", certificates: Path | None = None
+    ) -> None:
         super().__init__()
+        self.scheme = scheme
         from testcontainers.core.container import DockerContainer
 
         self._container = (
@@ -205,6 +226,10 @@ class InContainer(Neo4jServer):
             .with_env("NEO4J_db_lock_acquisition_timeout", "2s")
             .with_bind_ports(7687, self.port)
         )
+        for name, value in (settings or {}).items():
+            self._container.with_env(f"NEO4J_{name.replace('_', '__').replace('.', '_')}", value)
+        if certificates is not None:
+            self._container.with_volume_mapping(str(certificates), "/var/lib/neo4j/certificates")
         self._created = False
 
     @override
@@ -241,6 +266,12 @@ class InContainer(Neo4jServer):
     def running(self) -> bool:
         return self._status() in {"running", "paused"}
 
+    @override
+    def configure(self, settings: Mapping[str, str]) -> None:
+        lines = "\n".join(f"{name}={value}" for name, value in settings.items())
+        command = ["sh", "-c", 'printf "\n%s\n" "$1" >> /var/lib/neo4j/conf/neo4j.conf', "sh", lines]
+        self._container.get_wrapped_container().exec_run(command)
+
     def _status(self) -> str:
         container = self._container.get_wrapped_container()
         container.reload()
@@ -256,12 +287,22 @@ def docker_answers() -> bool:
     return done.returncode == 0
 
 
-def neo4j_in(folder: Path) -> Neo4jServer:
+def neo4j_in(folder: Path, settings: Mapping[str, str] | None = None, scheme: str = "bolt") -> Neo4jServer:
     """Return a started Neo4j that keeps its data in `folder`, or in a container.
+
+    Args:
+        folder: Its home; a `certificates` folder in it is the server's.
+        settings: More of `neo4j.conf`.
+        scheme: How it is reached.
 
     Raises:
         Missing: Neither a Docker engine nor Java with the jars is here.
     """
-    server = InContainer() if docker_answers() else FromJars(folder)
+    certificates = folder / "certificates"
+    server: Neo4jServer = (
+        InContainer(settings, scheme, certificates if certificates.is_dir() else None)
+        if docker_answers()
+        else FromJars(folder, settings, scheme)
+    )
     server.start()
     return server

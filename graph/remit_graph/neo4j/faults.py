@@ -20,6 +20,7 @@ from neo4j.exceptions import (
     DriverError,
     IncompleteCommit,
     Neo4jError,
+    UnsupportedServerProduct,
 )
 
 from remit_graph.errors import ConstraintBroken, ForeignStore, LedgerError, LedgerUnavailable, OutcomeUnknown
@@ -29,6 +30,12 @@ if TYPE_CHECKING:
 
 TOLD: Final = 500
 """Characters of the driver's own words that a message repeats."""
+
+
+OLDEST: Final = (5, 26)
+"""The first Neo4j that takes a label or type from a parameter in every clause that Remit uses one in."""
+
+OLDEST_TEXT: Final = ".".join(map(str, OLDEST))
 
 
 class _Fault(NamedTuple):
@@ -46,6 +53,11 @@ _BUSY: Final = _Fault(
     LedgerUnavailable,
     "was too busy",
     "it is tried again by itself; if it lasts, look for long transactions with SHOW TRANSACTIONS",
+)
+_ANOTHER: Final = _Fault(
+    LedgerUnavailable,
+    "answers like Neo4j and is none, or hides what it is",
+    "name a Neo4j server, and let the user call dbms.components()",
 )
 _FAULTS: Final[Mapping[str, _Fault]] = {
     "Neo.ClientError.Security.Unauthorized": _Fault(
@@ -65,6 +77,7 @@ _FAULTS: Final[Mapping[str, _Fault]] = {
     "Neo.ClientError.Database.DatabaseNotFound": _Fault(
         ForeignStore, "has no database of that name", "name one that SHOW DATABASES lists"
     ),
+    "Neo.ClientError.Procedure.ProcedureNotFound": _ANOTHER,
     "Neo.DatabaseError.Schema.ConstraintCreationFailed": _Fault(
         ForeignStore,
         "holds what a constraint of the ledger forbids",
@@ -79,6 +92,9 @@ _FAULTS: Final[Mapping[str, _Fault]] = {
     "Neo.TransientError.Transaction.DeadlockDetected": _BUSY,
     "Neo.TransientError.Transaction.LockAcquisitionTimeout": _BUSY,
 }
+_OLD: Final = "not supported for the Bolt Protocol"
+"""What the driver says of a server that lacks something which later ones have."""
+
 _COMMIT_FAILED: Final = "Neo.DatabaseError.Transaction.TransactionCommitFailed"
 
 
@@ -102,6 +118,8 @@ def translate(error: DriverError | Neo4jError, url: str) -> LedgerError:
     if isinstance(error, ConstraintError):
         return ConstraintBroken(f"`{url}` refused what is there already: {_told(error)}")
     fault = _FAULTS.get(code_of(error))
+    if isinstance(error, Neo4jError) and not code_of(error).startswith("Neo."):
+        fault = _ANOTHER
     if fault is None and isinstance(error, AuthError):
         fault = _FAULTS["Neo.ClientError.Security.Unauthorized"]
     if fault is not None:
@@ -130,9 +148,15 @@ def code_of(error: BaseException) -> str:
     return getattr(error, "code", None) or ""
 
 
+def _misconfigured(error: ConfigurationError) -> tuple[str, str]:
+    if isinstance(error, UnsupportedServerProduct) or _OLD in str(error):
+        return "is older than the ledger needs", f"upgrade Neo4j to {OLDEST_TEXT} or later, or check the address"
+    return "is no address of a Neo4j", "write neo4j://host:7687, or neo4j+s://host:7687 for TLS"
+
+
 def _unreachable(error: DriverError | Neo4jError) -> tuple[str, str]:
     if isinstance(error, ConfigurationError):
-        return "is no address of a Neo4j", "write neo4j://host:7687, or neo4j+s://host:7687 for TLS"
+        return _misconfigured(error)
     if isinstance(error, ConnectionAcquisitionTimeoutError):
         return "had no free connection", "raise the size of the pool, or look for long transactions"
     causes = list(_causes(error))
@@ -150,6 +174,11 @@ def _unreachable(error: DriverError | Neo4jError) -> tuple[str, str]:
 
 
 _CAUSES: Final[tuple[tuple[type[BaseException] | tuple[type[BaseException], ...], str, str], ...]] = (
+    (
+        ssl.SSLCertVerificationError,
+        "shows a certificate that nobody known has signed, or of another name",
+        "write +ssc for a certificate of your own, or have the authority that signed it trusted here, and use its name",
+    ),
     (
         (ssl.SSLError, BoltSecurityError),
         "does not speak TLS as this address wants it",
@@ -178,5 +207,6 @@ def _causes(error: BaseException | None) -> Iterator[BaseException]:
 
 def _told(error: BaseException) -> str:
     """Return what was said in one line; what is in the way stands at the end of it, where it does."""
-    message = str(getattr(error, "message", None) or error)
+    # The driver gives errors of its own a `message` that says nothing.
+    message = str(error.message if isinstance(error, Neo4jError) and error.message else error)
     return " ".join(message.split())[:TOLD]

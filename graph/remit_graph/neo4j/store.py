@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 from remit_graph.errors import ForeignStore, LedgerUnavailable, ModelError, SchemaTooNew
 from remit_graph.model.change import GENESIS, SCHEMA
 from remit_graph.neo4j.database import rows_of
+from remit_graph.neo4j.faults import OLDEST, OLDEST_TEXT
 from remit_graph.neo4j.schema import Rule, install, missing
 from remit_graph.ports import Beginning, State, new_store_id
 from remit_graph.refusals import version_advice
@@ -20,9 +21,6 @@ if TYPE_CHECKING:
     from neo4j import AsyncManagedTransaction
 
     from remit_graph.neo4j.database import Database
-
-OLDEST: Final = (5, 26)
-"""The first Neo4j that takes a label or type from a parameter in every clause that Remit uses one in."""
 
 NAMED: Final = 5
 """Missing constraints and indexes that an error names."""
@@ -76,10 +74,9 @@ async def require_server(database: Database) -> None:
     rows = await database.alone("server")
     version = str(rows[0]["version"]) if rows else "of an unknown version"
     if _numbers(version) < OLDEST:
-        wanted = ".".join(map(str, OLDEST))
         raise LedgerUnavailable(
-            f"`{database.url}` is Neo4j {version}, and the ledger needs {wanted} or later",
-            advice=f"upgrade Neo4j to {wanted}",
+            f"`{database.url}` is Neo4j {version}, and the ledger needs {OLDEST_TEXT} or later",
+            advice=f"upgrade Neo4j to {OLDEST_TEXT}",
             version=version,
         )
     await _require_writable(database)

@@ -11,12 +11,13 @@ from typing import Any
 import typer
 from rich.console import Console
 
+from remit_graph.model.instant import SECOND
 from remit_service.bootstrap import load_bundle
 from remit_service.bundle.opa_cli import OpaProgram
 from remit_service.cli.context import Call, call_of, run
-from remit_service.cli.exits import DONE, FAULT, told
+from remit_service.cli.exits import DONE, FAULT, Failure, told
 from remit_service.cli.output import table
-from remit_service.clock import SystemClock
+from remit_service.clock import SystemClock, skew_of
 from remit_service.policy import policy_of
 from remit_service.settings import Settings
 from remit_service.stores import open_store, store_exists
@@ -72,10 +73,18 @@ async def _store(settings: Settings) -> str:
     clock = SystemClock()
     ledger = await open_store(settings, clock)
     try:
+        before = clock.now()
         head = await ledger.head()
+        skew = skew_of(head.now, before=before, after=clock.now()) / SECOND
     finally:
         await ledger.aclose()
-    return f"{settings.store}: realm {head.realm}, revision {head.revision}, incarnation {head.incarnation}"
+    if abs(skew) > settings.max_clock_skew_seconds:
+        raise Failure(
+            f"the clock is {skew:+.1f} s off the ledger's, and {settings.max_clock_skew_seconds:g} s are allowed",
+            advice="let both machines keep time by NTP",
+        )
+    found = f"{settings.store}: realm {head.realm}, revision {head.revision}, incarnation {head.incarnation}"
+    return found if head.revision else f"{found}; it holds no world yet: `remit serve --world FILE` brings one in"
 
 
 async def _engine(settings: Settings) -> str:

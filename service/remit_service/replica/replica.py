@@ -21,6 +21,7 @@ from remit_graph.errors import ForeignStore, GraphError, LedgerError, LedgerUnav
 from remit_graph.view.apply import apply
 from remit_graph.view.journal import Journal
 from remit_graph.view.state import View
+from remit_service.clock import skew_of
 from remit_service.replica.freshness import Freshness
 from remit_service.replica.loading import load_view, malformed, read_some
 from remit_service.replica.past import Past
@@ -286,9 +287,7 @@ class Replica:
         """Read the head, and how far this process's clock is from the ledger's, less the time the answer took."""
         before = self._clock.now()
         head = await self.ledger.head()
-        after = self._clock.now()
-        # Anything within the round trip may be the true instant of the reading.
-        self.skew = before - head.now if head.now < before else max(0, head.now - after) * -1
+        self.skew = skew_of(head.now, before=before, after=self._clock.now())
         return head
 
     async def _checked_head(self) -> Head:
