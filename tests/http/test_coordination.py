@@ -211,9 +211,48 @@ def test_what_is_not_well_formed_is_400(gateway: httpx.Client, change: dict[str,
 
 
 def test_nobody_coordinates_without_a_credential(served: Served) -> None:
-    """401 for whoever is not authenticated, 403 for who may not see a queue."""
+    """401 for whoever is not authenticated, 403 for who may not see what runs would meet."""
     assert served.client().post(OPERATIONS, json=asking(1024)).status_code == 401
-    assert served.client("edge").get("/v1/queues/wp:post:1024").status_code == 403
+    assert served.client().get("/v1/queues/wp:post:1024").status_code == 401
+    assert served.client("edge").get("/v1/conflicts/map").status_code == 403
+
+
+@pytest.mark.feature("S73", "S94")
+def test_a_queue_says_who_waits_behind_whom_and_why(gateway: httpx.Client, edge: httpx.Client) -> None:
+    """Behind a lease, a waiter, a human; who sees codes alone gets its own waits, and nothing of who is in the way."""
+    first = begun(gateway, 9105, action="UPDATE_TITLE", subject={"type": "human", "id": "editor-1"})
+    body = {"actor": "human:editor-1", "resource": {"type": "wp:post", "id": "9106"}, "fields_touched": ["title"]}
+    presence = gateway.post("/v1/presence", json=body).json()["presence_id"]
+    waits = [
+        gateway.post(OPERATIONS, json=asking(
+            post, action="UPDATE_TITLE", subject={"type": "human", "id": who}, wait_seconds=30
+        )).json()["waiter_id"]
+        for post, who in ((9105, "editor-2"), (9105, "senior-editor"), (9106, "editor-2"))
+    ]  # fmt: skip
+    queue = gateway.get("/v1/queues/wp:post:9105").json()["waiters"]
+    held = gateway.get("/v1/queues/wp:post:9106").json()["waiters"]
+    narrow = edge.get("/v1/queues/wp:post:9105")
+
+    assert [(each["holder"], each["reason_code"]) for each in queue] == [
+        ("human:editor-2", "resource_busy"),
+        ("human:senior-editor", "resource_busy"),
+    ]
+    behind = [{(one["holder"], "lease_id" in one) for one in each["waits_for"]} for each in queue]
+    assert behind[0] == {("human:editor-1", True)}
+    assert behind[1] == {("human:editor-1", True), ("human:editor-2", False)}
+    assert [(each["outcome"], each["reason_code"], each["waits_for"]) for each in held] == [
+        ("hold", "human_presence", [])
+    ]
+    seen = narrow.json()["waiters"]
+    assert [(each["holder"], each["position"], len(each["waits_for"])) for each in seen] == [
+        ("human:editor-2", 1, 1),
+        ("human:senior-editor", 2, 2),
+    ]
+    assert all(set(one) <= {"domain", "result"} for each in seen for one in each["waits_for"])
+    assert not any(each in narrow.text for each in (first["lease"]["lease_id"], "human:editor-1", "priority"))
+    for each in waits:
+        gateway.delete(f"/v1/waiters/{each}")
+    gateway.delete(f"/v1/presence/{presence}")
 
 
 def test_a_receipt_shows_who_sees_codes_nothing_of_others(gateway: httpx.Client, edge: httpx.Client) -> None:

@@ -30,7 +30,6 @@ reasons contains "invalid_transition" if {
 
 reasons contains "not_owner" if {
 	_asked
-	_step.step == "propose"
 	not _step.owner == true
 	not input.governance.root == true
 }

@@ -54,6 +54,8 @@ test_walks_the_steps_in_their_order_only if {
 test_refuses_each_step_whose_premise_is_missing if {
 	codes(false, {"owner": false}) == {"not_owner"}
 	codes(true, {"owner": false}) == set()
+	codes(false, {"step": "freeze", "state": "VALIDATED", "owner": false}) == {"not_owner"}
+	codes(true, {"step": "abort", "state": "FROZEN", "owner": false}) == set()
 	codes(false, {"step": "validate", "state": "PROPOSED", "able": false}) == {"not_verified"}
 	codes(false, {"step": "transfer", "state": "FROZEN", "live_leases": 1}) == {"resource_busy"}
 	codes(false, {"step": "transfer", "state": "FROZEN", "live_leases": 1, "freeze_deadline": fixture.at}) == set()

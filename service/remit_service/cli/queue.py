@@ -20,8 +20,15 @@ def queue(context: typer.Context, key: ResourceKey) -> None:
 
 def _print_queue(console: Console, document: Mapping[str, Any]) -> None:
     rows = [
-        (each["position"], each["holder"], each["resource_key"], each["priority"], each["wait_until"],
-         ", ".join(one.get("lease_id") or one["waiter_id"] for one in each["waits_for"]))
+        (each["position"], each["holder"], each["resource_key"], each.get("priority"), each["wait_until"],
+         f"{each.get('reason_code', '')} ({each.get('outcome', '')})", "; ".join(map(_behind, each["waits_for"])))
         for each in document["waiters"]
     ]  # fmt: skip
-    console.print(table(None, ("", "who", "resource", "priority", "until", "waits for"), rows))
+    console.print(table(None, ("", "who", "resource", "priority", "until", "why", "waits for"), rows))
+
+
+def _behind(one: Mapping[str, Any]) -> str:
+    """One that is in the way: a lease with its end, or a waiter that comes before; no more than the caller may see."""
+    if "lease_id" in one:
+        return f"{one['holder']} holds {one['key']} until {one['held_until']} ({one['result']})"
+    return f"{one['holder']} waits before it" if "holder" in one else str(one.get("result", "somebody"))

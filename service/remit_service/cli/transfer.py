@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from remit_service.cli.asking import ResourceKey
+from remit_service.cli.asking import ResourceKey, question
 from remit_service.cli.coordination import Actor, Key, keyed, perform
 
 app = typer.Typer(no_args_is_help=True)
@@ -59,5 +59,26 @@ def _add(step: str, says: str) -> None:
         perform(context, f"POST /v1/transfers/{transfer_id}/{step}", {"actor": actor})
 
 
+@app.command(help=STEPS["verify"])
+def verify(
+    context: typer.Context, transfer_id: TransferId, actor: Actor = None,
+    probe: Annotated[
+        list[str] | None,
+        typer.Option("--probe", help="'SUBJECT ACTION KEY': of the new writer, then of the old one; else both owners."),
+    ] = None,
+) -> None:  # fmt: skip
+    """Probe both: the new one may, the old one may not."""
+    body = {"actor": actor, "probes": [_probe(each) for each in probe or ()]}
+    perform(context, f"POST /v1/transfers/{transfer_id}/verify", body)
+
+
+def _probe(text: str) -> dict[str, Any]:
+    words = text.split()
+    if len(words) != len(("subject", "action", "key")):
+        raise typer.BadParameter(f"`{text}` is no probe: write 'SUBJECT ACTION KEY'")
+    return question(*words, None)
+
+
 for _step, _says in STEPS.items():
-    _add(_step, _says)
+    if _step != "verify":
+        _add(_step, _says)

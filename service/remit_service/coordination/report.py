@@ -33,10 +33,17 @@ def queue_of(view: View, tables: Tables, key: str, at: Instant) -> list[dict[str
             "alive_until": waiter["alive_until"],
             "wait_until": waiter["wait_until"],
             "position": place,
+            **_why(work, waiter),
             "waits_for": waits_for(work, waiter),
         }
         for place, waiter in enumerate(waiting, 1)
     ]
+
+
+def _why(work: Work, waiter: Record) -> dict[str, Any]:
+    """Why it began to wait, by its conflict record: also where nobody holds what it waits for, as beside a human."""
+    record = work.view.records["conflict"].get(waiter["conflict_id"])
+    return {} if record is None else {"outcome": record["decision"], "reason_code": record["reason_code"]}
 
 
 def waits_for(work: Work, waiter: Record) -> list[dict[str, Any]]:

@@ -62,11 +62,14 @@ def propose(work: Work, command: ProposeTransfer) -> Steps:
 def _law(
     work: Work, actor: str, step: str, transfer: Record | None = None, **facts: Any
 ) -> Generator[Ask, Verdict, Refusal | None]:
-    """Put a step to the policy: its order, its conditions, and the actor's authority to TRANSFER."""
+    """Put a step to the policy: its order, its conditions, and the actor's authority to TRANSFER.
+
+    Every step is for the parties: the owner proposes, and whoever hands over or takes over goes on.
+    """
     known = {
         "step": step,
         "state": None if transfer is None else transfer["state"],
-        "owner": False,
+        "owner": transfer is not None and _is_party(work, actor, transfer),
         "able": True,
         "live_leases": 0,
         "freeze_deadline": None if transfer is None else transfer["freeze_deadline"],
@@ -75,6 +78,11 @@ def _law(
         **facts,
     }
     return (yield from governed(work, actor, Governance.TRANSFER, transfer=known))
+
+
+def _is_party(work: Work, actor: str, transfer: Record) -> bool:
+    """Whether an actor acts as the owner from before or the one to come; a root needs to be neither."""
+    return bool({transfer["from_owner"], transfer["to_owner"]} & set(acting_as(work.view, actor, work.at)))
 
 
 def _unfit(work: Work, command: ProposeTransfer) -> Refusal | None:

@@ -86,6 +86,12 @@ def shown(value: Any, *, whole: bool = True) -> Any:
     return found
 
 
+def own_wait(waiter: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a wait as its caller sees it who may not see the graph: how many are in the way, nothing of them."""
+    told = {name: each for name, each in waiter.items() if name not in ("waits_for", "priority")}
+    return {**told, "waits_for": [_members(each, _OF_CONFLICT) for each in waiter["waits_for"]]}
+
+
 def _members(record: Mapping[str, Any], kept: frozenset[str]) -> dict[str, Any]:
     return {name: each for name, each in record.items() if name in kept}
 

@@ -13,7 +13,7 @@ from remit_service.decision.request import RequestError
 from remit_service.http.coordination.acquire import acquired
 from remit_service.http.coordination.described import COMMAND, CommandId, Tags, Wait
 from remit_service.http.coordination.following import follow
-from remit_service.http.coordination.tell import answer, done, shown, wait_ended
+from remit_service.http.coordination.tell import answer, done, own_wait, shown, wait_ended
 from remit_service.http.documented import answers
 from remit_service.http.events import EVENTS, EventStream, wants_events
 from remit_service.http.problems import Problem, ProblemError
@@ -80,9 +80,12 @@ def _add_waiters(router: APIRouter, desk: Desk) -> None:
 def _add_queues(router: APIRouter, desk: Desk) -> None:
     @router.get("/v1/queues/{key}", tags=TAGS, responses=answers("Queue", problems=(400, *CALLED)))
     async def queue(request: Request, key: Key) -> Response:
-        """Who waits at, above and below a key, in order, each with what it waits for."""
-        await desk.service.insider(exchange_of(request))
-        return json({"key": key, "waiters": shown(desk.leases.queue(key))})
+        """Who waits at, above and below a key, in order, each with why and for what; to others only their own waits."""
+        caller = await desk.service.caller(exchange_of(request))
+        waiters = desk.leases.queue(key)
+        if not caller.sees_graph:
+            waiters = [own_wait(each) for each in waiters if caller.may_speak_for(each["holder"])]
+        return json({"key": key, "waiters": shown(waiters)})
 
     @router.get("/v1/conflicts", tags=TAGS, responses=answers("Conflicts", problems=(400, *CALLED)))
     async def conflicts(request: Request, after: After = None) -> Response:
