@@ -6,48 +6,20 @@ write to a file with its token, say so. The file's guard refuses a token lower t
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
-from pathlib import Path
 from signal import SIGCONT, SIGSTOP
 from typing import TYPE_CHECKING, Any
 
 import httpx
 import pytest
 
-from tests.support.process import Process, free_port, wait_until
+from tests.chaos.coordination_points import WRITE, DecisionPoint, Worker, begin
+from tests.support.process import wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-ROOT = Path(__file__).parents[2]
-SEO = ROOT / "fixtures" / "worlds" / "seo.yaml"
+    from pathlib import Path
 
 pytestmark = [pytest.mark.chaos]
-
-
-class DecisionPoint:
-    """`remit serve` on a store of its own, which outlives it."""
-
-    def __init__(self, folder: Path) -> None:
-        self.port = free_port()
-        self.url = f"http://127.0.0.1:{self.port}"
-        command = [
-            sys.executable, "-m", "remit_service", "--store", f"sqlite:///{folder / 'remit.db'}", "serve",
-            "--listen", f"127.0.0.1:{self.port}", "--world", str(SEO), "--anonymous-loopback",
-        ]  # fmt: skip
-        self.process = Process(command, folder / "service", {"REMIT_DECISION_LOG": "none"})
-
-    def start(self) -> None:
-        """Start, and return when it is ready."""
-        self.process.start(self._is_ready)
-
-    def _is_ready(self) -> bool:
-        try:
-            return httpx.get(f"{self.url}/health/ready", timeout=5).is_success
-        except httpx.TransportError:
-            return False
 
 
 @pytest.fixture(scope="module")
@@ -57,41 +29,6 @@ def point(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DecisionPoint]:
     served.start()
     yield served
     served.process.stop()
-
-
-class Worker:
-    """One client process: `begin` prints what it got; told `write`, it tries to, and prints what came of it."""
-
-    def __init__(self, point: DecisionPoint, page: Path, body: dict[str, Any]) -> None:
-        self._child = subprocess.Popen(
-            [sys.executable, "-m", "tests.chaos.coordination_worker", point.url, str(page)],
-            cwd=ROOT,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-        self.tell(body)
-
-    def tell(self, order: dict[str, Any]) -> None:
-        """Give an order without waiting for what comes of it."""
-        assert self._child.stdin is not None
-        self._child.stdin.write(json.dumps(order) + "\n")
-        self._child.stdin.flush()
-
-    def hear(self) -> dict[str, Any]:
-        """Return the next answer."""
-        assert self._child.stdout is not None
-        answer: dict[str, Any] = json.loads(self._child.stdout.readline())
-        return answer
-
-    def signal(self, number: int) -> None:
-        """Stop the process, or let it go on."""
-        self._child.send_signal(number)
-
-    def close(self) -> None:
-        """End the process."""
-        self._child.kill()
-        self._child.communicate()
 
 
 @pytest.fixture
@@ -106,21 +43,6 @@ def hire(point: DecisionPoint, tmp_path: Path) -> Iterator[Any]:
     yield one
     for each in workers:
         each.close()
-
-
-def begin(subject: str, action: str, key: str, **more: Any) -> dict[str, Any]:
-    """Return the order to begin an operation."""
-    kind, _, name = subject.partition(":")
-    return {
-        "subject": {"type": kind, "id": name},
-        "action": {"name": action},
-        "resource": {"type": "key", "id": key},
-        "context": {"risk": "LOW", "expected_version": "rev_1"},
-        **more,
-    }
-
-
-WRITE = {"order": "write"}
 
 
 @pytest.mark.feature("S59", "S110")
@@ -206,7 +128,30 @@ def test_authority_is_revoked_in_the_middle_of_an_operation(hire: Any, point: De
     assert revoked.json()["ended"]["leases"] == [operation["lease"]["lease_id"]], revoked.text
     assert (late["recorded"], late["code"]) == (410, "lease_revoked")
     assert [each["code"] for each in again["context"]["reasons"]] == ["delegation_revoked"]
-    assert receipt["status"] == "REVOKED"
+    assert (receipt["status"], receipt["cause"]) == ("REVOKED", "authority")
+
+
+@pytest.mark.feature("S112")
+def test_a_capability_is_revoked_in_the_middle_of_an_operation(hire: Any, point: DecisionPoint) -> None:
+    """What was begun with it ends with it: the write on its way is not recorded, and neither is any other."""
+    body = begin("instance:seo-publisher-1", "REWRITE_ROBOTS", "site:example.com:robots")
+    with httpx.Client(base_url=point.url, timeout=20) as client:
+        given = client.post("/v1/capabilities", json={**body, "context": {}, "ttl_seconds": 300}).json()
+        body["context"]["capability"] = {"token": given["token"]}
+        worker = hire(body)
+        operation = worker.hear()
+        target = {"capability_id": given["capability_id"]}
+        revocation = {"actor": "instance:seo-publisher-1", "target": target, "reason": "lost"}
+        revoked = client.post("/v1/revocations", json=revocation)
+        worker.tell(WRITE)
+        late = worker.hear()
+        again = client.post("/access/v1/evaluation", json=body).json()
+        receipt = client.get(f"/v1/receipts/{operation['coordination_id']}").json()
+
+    assert revoked.status_code == 200, revoked.text
+    assert (late["recorded"], late["code"]) == (410, "lease_revoked")
+    assert "capability_revoked" in [each["code"] for each in again["context"]["reasons"]]
+    assert (receipt["status"], receipt["cause"]) == ("REVOKED", "authority")
 
 
 @pytest.mark.feature("S62")

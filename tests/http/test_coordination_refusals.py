@@ -172,7 +172,7 @@ def test_a_locked_store_is_503_and_changes_nothing(
 
 @pytest.mark.feature("S86", "S88")
 def test_steps_twice_and_out_of_order(served: Served) -> None:
-    """Each step follows one; a version may be read again, a second `complete` is answered as the first, others are 409."""
+    """A version may be read again, and a second `complete` is answered as the first; any other step twice is 409."""
     client = served.client("gateway")
     begun = client.post("/v1/operations", json=ASKED).json()
     path, token = f"/v1/operations/{begun['coordination_id']}", {"lease_epoch": begun["lease_epoch"]}
