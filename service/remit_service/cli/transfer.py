@@ -76,7 +76,8 @@ def _probe(text: str) -> dict[str, Any]:
     words = text.split()
     if len(words) != len(("subject", "action", "key")):
         raise typer.BadParameter(f"`{text}` is no probe: write 'SUBJECT ACTION KEY'")
-    return question(*words, None)
+    subject, action, key = words
+    return question(subject, action, key, None)
 
 
 for _step, _says in STEPS.items():
