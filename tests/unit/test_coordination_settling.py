@@ -10,6 +10,7 @@ from remit_graph.model.change import Change
 from remit_graph.view.image import pack, unpack
 from remit_service.coordination import command as commands
 from remit_service.coordination.bounds import MAX_QUESTIONS
+from remit_service.coordination.deadlock import blockers
 from remit_service.coordination.settle import settle
 from remit_service.coordination.values import Ask, Changed, Refusal
 from remit_service.coordination.work import Work
@@ -289,3 +290,28 @@ def test_an_editor_that_touches_less_lets_others_go() -> None:
     bench.run(commands.SignalPresence(resource=resource, fields=("body",), **signal, **more))
 
     assert holders(bench) == [(B, "doc:1")]
+
+
+@pytest.mark.feature("S70")
+def test_a_long_queue_is_asked_once_for_whom_it_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A holder of something joins a queue of a hundred: of those before it only the last is asked for whom it waits."""
+    bench = Bench()
+    bench.take(A, "WHOLE", "fifo:1", ttl=600)
+    bench.take(B, "WHOLE", "fifo:2", ttl=600)
+    people = [f"instance:queue-{number}" for number in range(100)]
+    bench.append([Change("principal.put", {"id": each}) for each in people])
+    bench.allowed.update(people)
+    for who in people:
+        bench.take(who, "WHOLE", "fifo:1", wait=500, keep_alive=500)
+    asked: list[str] = []
+
+    def counted(work: Work, waiter: Record) -> set[str]:
+        asked.append(waiter["holder"])
+        return blockers(work, waiter)
+
+    monkeypatch.setattr("remit_service.coordination.deadlock.blockers", counted)
+    joined = bench.take(B, "WHOLE", "fifo:1", wait=500, keep_alive=500)
+
+    assert isinstance(joined, Changed)
+    assert joined.result["position"] == 101
+    assert asked == [B, people[-1]]

@@ -10,10 +10,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from remit_service.coordination.behind import after, before, in_the_way, rivals, still_asks
+from remit_service.coordination.queue import rank
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
+    from remit_service.coordination.queue import Rank
     from remit_service.coordination.values import Record
     from remit_service.coordination.work import Work
 
@@ -22,21 +24,20 @@ def closes_cycle(work: Work, newcomer: Record) -> str | None:
     """Return the holder over whom a wait would come back to the one who begins it, or None."""
     me, tables = newcomer["holder"], work.view.coordination
     overtaken = {other["holder"] for other in after(work, newcomer)}
-    mine = tables.waiting.get(me, ())
-    if not overtaken and not tables.held.get(me) and not mine:
+    if not overtaken and not tables.held.get(me) and not tables.waiting.get(me):
         # Nobody can be waiting for someone who neither holds nor asks for anything, nor comes before anybody.
         return None
     # Whom it overtakes waits for it from now on, and may be waited for by its other requests.
-    return _way_to(work, {me, *overtaken}, blockers(work, newcomer) | _blockers_of(work, mine))
+    return _way_to(work, {me, *overtaken}, blockers(work, newcomer) | _blockers_of(work, me))
 
 
 def grant_closes_cycle(work: Work, newcomer: Record) -> str | None:
     """Return the holder over whom those who would wait for a grant are waited for by its holder already, or None."""
-    waiting = work.view.coordination.waiting.get(newcomer["holder"])
-    if not waiting:
+    me = newcomer["holder"]
+    if not work.view.coordination.waiting.get(me):
         return None
     kept_waiting = {other["holder"] for other in rivals(work, newcomer)}
-    return _way_to(work, kept_waiting, _blockers_of(work, waiting)) if kept_waiting else None
+    return _way_to(work, kept_waiting, _blockers_of(work, me)) if kept_waiting else None
 
 
 def is_in_cycle(work: Work, waiter: Record) -> bool:
@@ -50,24 +51,44 @@ def is_in_cycle(work: Work, waiter: Record) -> bool:
     return _way_to(work, {me}, blockers(work, waiter)) is not None
 
 
-def _way_to(work: Work, goals: set[str], starts: Iterable[str]) -> str | None:
-    """Return the first of `starts` from which somebody of `goals` is waited for, or None."""
-    waiting = work.view.coordination.waiting
-    seen: set[str] = set()
-    frontier = [(each, each) for each in sorted(starts)]
+def _way_to(work: Work, goals: set[str], starts: set[str]) -> str | None:
+    """Return the first of `starts` from which somebody of `goals` is waited for, or None.
+
+    Requests of one shape wait for the same, the later for all that the earlier do: of a long queue for one key only the
+    last one is asked for whom it waits.
+    """
+    if here := sorted(starts & goals):
+        return here[0]
+    first = {each: each for each in sorted(starts)}
+    asked: dict[str, Rank] = {}
+    frontier = list(first)
     while frontier:
-        holder, first = frontier.pop()
-        if holder in goals:
-            return first
-        if holder not in seen:
-            seen.add(holder)
-            frontier.extend((each, first) for each in sorted(_blockers_of(work, waiting.get(holder, ()))))
+        waiters = sorted(_asking(work, frontier), key=lambda each: rank(work, each), reverse=True)
+        frontier = []
+        for waiter in waiters:
+            place, known = rank(work, waiter), asked.get(waiter["shape"])
+            if known is not None and place <= known:
+                continue
+            asked[waiter["shape"]] = place
+            for holder in sorted(blockers(work, waiter)):
+                if holder in goals:
+                    return first[waiter["holder"]]
+                if holder not in first:
+                    first[holder] = first[waiter["holder"]]
+                    frontier.append(holder)
     return None
 
 
-def _blockers_of(work: Work, waiter_ids: Iterable[str]) -> set[str]:
-    waiters = (work.view.records["waiter"][each] for each in waiter_ids)
-    return {each for waiter in waiters if still_asks(work, waiter) for each in blockers(work, waiter)}
+def _asking(work: Work, holders: Iterable[str]) -> Iterator[Record]:
+    waiting, waiters = work.view.coordination.waiting, work.view.records.get("waiter", {})
+    for holder in holders:
+        for waiter_id in waiting.get(holder, ()):
+            if still_asks(work, waiters[waiter_id]):
+                yield waiters[waiter_id]
+
+
+def _blockers_of(work: Work, holder: str) -> set[str]:
+    return {each for waiter in _asking(work, [holder]) for each in blockers(work, waiter)}
 
 
 def blockers(work: Work, waiter: Record) -> set[str]:

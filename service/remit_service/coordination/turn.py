@@ -9,7 +9,7 @@ later one of another holder is behind it, which a long queue for one key is deci
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from remit_service.coordination.behind import collide, in_the_way, keys_of, still_asks, waiters_near
 from remit_service.coordination.queue import rank
@@ -20,6 +20,10 @@ if TYPE_CHECKING:
 
     from remit_service.coordination.values import Record
     from remit_service.coordination.work import Work
+
+
+ENOUGH: Final = 2
+"""Holders whose requests of one shape are noted as kept back: nobody is both of them."""
 
 
 class Turns:
@@ -35,10 +39,13 @@ class Turns:
 
     def may_try(self, waiter: Record) -> bool:
         """Whether nothing stands in a waiter's way as far as the machine can tell; the policy has the last word."""
-        ahead = self._closed.get(waiter["shape"])
-        if (ahead is None or ahead == waiter["holder"]) and self._is_free(waiter):
+        shape, holder = waiter["shape"], waiter["holder"]
+        ahead = self._closed.get(shape, holder)
+        if ahead == holder and self._is_free(waiter):
             return True
-        self.stays(waiter)
+        # Of a long queue the first holders are noted: whoever comes later is behind one of them.
+        if len(self._holders.get(shape, ())) < ENOUGH:
+            self.stays(waiter)
         return False
 
     def _is_free(self, waiter: Record) -> bool:
