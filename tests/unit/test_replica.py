@@ -15,6 +15,7 @@ from remit_graph.sqlite.ledger import SqliteLedger
 from remit_graph.sqlite.options import SqliteOptions
 from remit_service.clock import ManualClock
 from remit_service.keeping.keeper import Keeper
+from remit_service.replica import replica as of_replica
 from remit_service.replica.freshness import Freshness
 from remit_service.replica.replica import Replica
 from remit_service.writer.command import Accepted, Submission
@@ -221,3 +222,24 @@ def put(name: str) -> Submission:
     """Return a command that declares a principal."""
     verdict = Accepted(changes=(principal(name),), result={})
     return Submission(action="TEST", actor="system", decide=lambda _view, _at: verdict)
+
+
+async def test_a_revision_that_takes_long_to_read_is_waited_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A look that was given up for silence is given longer the next time, so that a large revision comes in at last."""
+    monkeypatch.setattr(of_replica, "SILENCE", timedelta(milliseconds=60))
+    monkeypatch.setattr(of_replica, "RETRY_SECONDS", 0.001)
+    clock = ManualClock(START)
+    async with a_replica(tmp_path / "l.db", clock, max_staleness=timedelta(milliseconds=4)) as replica:
+        watch = replica.ledger.watch
+
+        async def slow(after: int, within: timedelta) -> Any:
+            await asyncio.sleep(0.15)
+            return await watch(after, within)
+
+        replica.ledger.watch = slow  # type: ignore[method-assign]
+        await append(replica, principal("role:a"))
+
+        async with asyncio.timeout(20):
+            assert await replica.reached(1, SOON)

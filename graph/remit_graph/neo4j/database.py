@@ -71,10 +71,10 @@ class Database:
 
         return await self.reading(work, newest=newest)
 
-    async def reading(self, work: Work[T], *, newest: bool = False) -> T:
-        """Run `work` in a transaction that only reads."""
+    async def reading(self, work: Work[T], *, newest: bool = False, within: timedelta | None = None) -> T:
+        """Run `work` in a transaction that only reads; it may take longer than one that holds a lock."""
         access = WRITE_ACCESS if newest else READ_ACCESS
-        return await self._finish(self._run(work, access, self.options.hold_at_most))
+        return await self._finish(self._run(work, access, within or self.options.hold_at_most))
 
     async def write(self, work: Work[T], *, hold_at_most: timedelta | None = None) -> T:
         """Run `work` in a transaction that is committed if it returns, and rolled back if it raises.

@@ -8,6 +8,7 @@ behind the head's lock, where no append is under way: what does not fit there is
 from __future__ import annotations
 
 import secrets
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final
 
 from remit_graph.errors import ChainBroken, ForeignStore
@@ -26,6 +27,9 @@ if TYPE_CHECKING:
 
 ROWS_PER_READ: Final = 20_000
 """A read stops after the revision that reaches this many rows."""
+
+READ_WITHIN: Final = timedelta(seconds=60)
+"""How long a read may take: the largest takes a second of a machine that has nothing else to do, and holds no lock."""
 
 ROWS_PER_PAGE: Final = 5_000
 """Raw rows are read in pages, so that no transaction lasts as long as its reader takes."""
@@ -85,7 +89,7 @@ async def read_entries(database: Database, realm: str, after: int, limit: int) -
         return await _judged(transaction, _only(head, database, realm), after, limit)
 
     try:
-        return await database.reading(work)
+        return await database.reading(work, within=READ_WITHIN)
     except ChainBroken:
         return await database.write(behind_lock)
 

@@ -44,6 +44,9 @@ LOOKS: Final = 4
 SILENCE: Final = timedelta(seconds=2)
 """How much longer than asked for a look may take; then its connection is taken to be dead (faults.md F054)."""
 
+MOST_SILENCES: Final = 4
+"""Silences that a look may take after others were in vain: it may be at work on a large revision."""
+
 RETRY_SECONDS: Final = 0.2
 T = TypeVar("T")
 _log = structlog.get_logger(__name__)
@@ -94,6 +97,7 @@ class Replica:
         self._tail: asyncio.Task[None] | None = None
         self._listeners: list[Listener] = []
         self._companion: Companion | None = None
+        self._silences = 1
 
     def subscribe(self, listener: Listener) -> None:
         """Call `listener` with every entry right after the view has it."""
@@ -192,6 +196,7 @@ class Replica:
         if self._fresh.wants_head:
             await self._within_silence(self._checked_head())
         entries = await self._within_silence(self.ledger.watch(self.view.revision, self._look_within))
+        self._silences = 1
         await self._take_along(entries)
         if not entries:
             self._fresh.idle()
@@ -199,9 +204,10 @@ class Replica:
     async def _within_silence(self, work: Awaitable[T]) -> T:
         # Not `wait_for`, which may swallow the cancelling of this task (python/cpython#86296).
         try:
-            async with asyncio.timeout((self._look_within + SILENCE).total_seconds()):
+            async with asyncio.timeout((self._look_within + SILENCE * self._silences).total_seconds()):
                 return await work
         except TimeoutError as error:
+            self._silences = min(self._silences * 2, MOST_SILENCES)
             raise LedgerUnavailable("the ledger does not answer", advice="it is tried again by itself") from error
 
     async def _take_along(self, entries: Sequence[Entry]) -> None:
