@@ -6,7 +6,7 @@ import argparse
 import json
 from typing import TYPE_CHECKING
 
-from bench import appends, fairness, http, inprocess, last_permit, leases, load_graph, revoke, search, turns
+from bench import appends, fairness, http, inprocess, last_permit, leases, load_graph, many_edges, revoke, search, turns
 from bench.report import Row, document, remember, table
 from bench.world import NOW, base, chain, view_of
 from remit_service.decision.decide import prepare
@@ -38,6 +38,7 @@ def cases(*, quick: bool) -> dict[str, Callable[[], list[Row]]]:
         "load": lambda: load_graph.rows(edges if quick else 1_000_000),
         "appends": lambda: appends.rows(seconds, with_neo4j=not quick),
         "last_permit": lambda: last_permit.rows(3 if quick else 200, with_neo4j=not quick),
+        "many_edges": lambda: [] if quick else many_edges.rows(1_000_000),
         "turns": lambda: turns.rows(2.0 if quick else 10.0, neo4j=not quick),
         "search": lambda: search.rows(2_000 if quick else 100_000),
         "revoke": lambda: revoke.rows(2_000 if quick else 100_000),
