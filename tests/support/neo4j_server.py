@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 OPENED_TO_NEO4J: Final = ("java.nio", "java.io", "sun.nio.ch", "java.lang")
 # Unlike settings of the heap in `neo4j.conf`, which have no effect in this form of start, these count.
 MEMORY: Final = ("-Xms512m", "-Xmx512m", "-XX:+UseSerialGC")
-START_SECONDS: Final = 90
+START_SECONDS: Final = 180
 
 
 class Neo4jServer(ABC):
