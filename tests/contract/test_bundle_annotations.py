@@ -60,7 +60,7 @@ REFUSED = {
     "an entry point that is a rule": (rule(ENTRY, "scope: rule"), ALONE, "a.rego:3: an entry point is a document"),
     "above an import": (rule("title: a", above="import input.y"), ALONE, "a.rego:3: an annotation stands right above"),
     "above nothing": (rule("title: a", above=""), ALONE, "a.rego:3: an annotation stands right above"),
-    "no YAML": (rule("title: ["), ALONE, "a.rego:5: the annotation is no YAML"),
+    "no YAML": (rule("title: ["), ALONE, "a.rego:4: the annotation is no YAML"),
     "a list": (rule("- a"), ALONE, "a.rego:3: an annotation is a mapping"),
     "empty": (rule(), ALONE, "a.rego:3: an annotation is a mapping"),
     "a flag that is a number": (rule("entrypoint: 1"), ALONE, "a.rego:3: `entrypoint` of an annotation"),
