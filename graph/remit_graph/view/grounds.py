@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from remit_graph.model.edge import ROOT_GRANTS, Edge, EdgeType
-from remit_graph.view.ownership import issuer_standing
+from remit_graph.view.ownership import STANDING, issuer_standing
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterator, Mapping
@@ -53,7 +53,7 @@ class ViewGrounds:
         if not self.view.alive(edge.from_):
             return False
         if edge.edge in ROOT_GRANTS:
-            return issuer_standing(self.view, edge, self.at) != "none"
+            return issuer_standing(self.view, edge, self.at) in STANDING
         return self.view.alive(edge.to)
 
     def stands(self, edge_id: str) -> Edge | None:

@@ -39,6 +39,7 @@ CHECKS: Final = (
     "scope_not_covered",
     "condition_unknown",
     "condition_not_met",
+    "stale_ownership_epoch",
 )
 """In this order each chain is judged; the index is how far it came. Revoked comes twice: ended, then disabled."""
 
@@ -121,7 +122,7 @@ class _History:
         if not self.counts(edge) or any(self.target.under(each) for each in edge.except_):
             return False
         conveys = GRANT_CLASS.get(edge.edge, self.target.spec.class_) == self.target.spec.class_
-        return conveys and issuer_standing(self.view, edge, self.target.at) != "none"
+        return conveys and issuer_standing(self.view, edge, self.target.at, self.target) != "none"
 
 
 def _shown(view: View, chains: list[Chain], target: Target, proof: Sequence[str], past: _History) -> list[Chain]:
@@ -272,6 +273,12 @@ def _truths(case: _Judged, edge: Edge) -> list[Truth]:
     return [condition.truth(case.target.attribute, case.scales) for condition in edge.scope.conditions]
 
 
+def _of_a_former_owner(case: _Judged) -> Edge | None:
+    root = case.chain.edges[0]
+    return root if issuer_standing(case.view, root, case.target.at, case.target) == "former" else None
+
+
 _CHECKS: Final[tuple[Check, ...]] = (
     _misaligned, _revoked, _disabled, _stale, _expired, _not_yet, _too_deep, _wider, _uncovered, _unknown, _unmet,
+    _of_a_former_owner,
 )  # fmt: skip

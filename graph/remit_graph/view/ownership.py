@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from remit_graph.model.edge import Edge, EdgeType
 from remit_graph.model.key import contains
@@ -12,6 +12,10 @@ if TYPE_CHECKING:
     from remit_graph.model.instant import Instant
     from remit_graph.view.state import View
     from remit_graph.view.target import Target
+
+
+STANDING: Final = ("root", "owner")
+"""Standings of an issuer whose grants give authority."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,17 +67,42 @@ def ownership(view: View, target: Target, owners: list[Edge], frozen: frozenset[
     return rows
 
 
-def issuer_standing(view: View, edge: Edge, at: Instant) -> str:
-    """Say why the issuer of a root grant may issue it: `root`, `owner`, or `none` (model.md 5)."""
+def issuer_standing(view: View, edge: Edge, at: Instant, target: Target | None = None) -> str:
+    """Say why the issuer of a root grant may issue it (model.md 5): `root`, `owner`, `former`, or `none`.
+
+    An owner is one of what is touched: one that has given a field or a resource away still stands behind the rest of
+    its grants (rules.md 4). `former` is one that owned what the grant rests on, as its stamp says, and no longer does;
+    such a grant gives nothing, and is stale, not unheard of.
+
+    Args:
+        view: The graph.
+        edge: The grant.
+        at: When.
+        target: What a request touches; without one, all that the grant is about.
+    """
     if view.is_root(edge.issuer):
         return "root"
     if edge.edge is EdgeType.OWNS or not view.alive(edge.issuer):
         return "none"
-    wanted = edge.scope.fields
-    owned: set[str] = set()
-    for own in view.outgoing(EdgeType.OWNS, edge.issuer):
-        if own.is_live(at) and own.epoch >= view.minimum_epoch(own, writes=True) and contains(own.to, edge.to):
-            if own.scope.fields is None or wanted is None:
-                return "owner" if own.scope.fields is None else "none"
-            owned.update(own.scope.fields)
-    return "owner" if wanted is not None and owned and owned.issuperset(wanted) else "none"
+    owns = [each for each in view.outgoing(EdgeType.OWNS, edge.issuer) if _counts(view, each, edge, at, target)]
+    wanted = target.fields if target is not None and target.fields else edge.scope.fields
+    # What several OWNS edges give is taken together, so that their order is irrelevant.
+    owned = {name for each in owns for name in each.scope.fields or ()}
+    if any(each.scope.fields is None for each in owns) or (owned and wanted is not None and owned.issuperset(wanted)):
+        return "owner"
+    return "former" if any(_was_owner(view, edge.issuer, edge_id) for edge_id, _ in edge.rests_on) else "none"
+
+
+def _counts(view: View, own: Edge, grant: Edge, at: Instant, target: Target | None) -> bool:
+    """Whether an OWNS edge of an issuer stands behind its grant."""
+    if own.epoch < view.minimum_epoch(own, writes=True) or not contains(own.to, grant.to):
+        return False
+    if target is not None:
+        return _holds(view, own, target)
+    return own.is_live(at) and not any(contains(each, grant.to) for each in own.except_)
+
+
+def _was_owner(view: View, principal: str, edge_id: str) -> bool:
+    current = view.edges.get(edge_id)
+    versions = (*view.history.get(edge_id, ()), *(() if current is None else (current,)))
+    return any(each.edge is EdgeType.OWNS and each.from_ == principal for each in versions)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from remit_graph.model.edge import GRANT_CLASS, MEMBERSHIPS, ROOT_GRANTS, Edge, EdgeType
 from remit_graph.view.chains import Found, Rules, current_memberships, search
-from remit_graph.view.ownership import issuer_standing
+from remit_graph.view.ownership import STANDING, issuer_standing
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -108,4 +108,4 @@ class Prover:
             return False
         if any(self.target.under(each) for each in edge.except_):
             return False
-        return issuer_standing(self.view, edge, self.target.at) != "none"
+        return issuer_standing(self.view, edge, self.target.at, self.target) in STANDING

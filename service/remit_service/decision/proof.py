@@ -59,7 +59,7 @@ def _hop(view: View, target: Target, edge: Edge, after: int) -> dict[str, Any]:
         "minimum_epoch": view.minimum_epoch(edge, writes=target.spec.writes),
         "stamped_fields": _stamped_fields(view, target, edge),
         "delegations_after": after,
-        "issuer_standing": issuer_standing(view, edge, target.at) if root else "none",
+        "issuer_standing": issuer_standing(view, edge, target.at, target) if root else "none",
         "trust": effective_trust(view, edge.from_ if root else edge.to, target.at),
         "disabled": not (view.alive(edge.from_) and (root or view.alive(edge.to))),
         **({"break_glass": True} if edge.position in view.records.get("break_glass", _NONE) else {}),

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 from remit_graph.model.edge import AUTHORITY, ROOT_GRANTS, TO_SELECTOR, Edge, EdgeType
 from remit_graph.model.instant import SECOND
 from remit_graph.view.grounds import ViewGrounds
-from remit_graph.view.ownership import issuer_standing
+from remit_graph.view.ownership import STANDING, issuer_standing
 from remit_service.governance.emergency import open_reviews
 from remit_service.governance.power import acting_for_others
 from remit_service.governance.reading import told
@@ -84,5 +84,5 @@ def _is_orphaned(view: View, edge: Edge, at: Instant) -> bool:
     if not view.alive(edge.from_) or (edge.edge not in ROOT_GRANTS and not view.alive(edge.to)):
         return True
     if edge.edge in ROOT_GRANTS:
-        return issuer_standing(view, edge, at) == "none"
+        return issuer_standing(view, edge, at) not in STANDING
     return edge.edge is EdgeType.DELEGATES and ViewGrounds(view=view, at=at, dormant=True).parent(edge) is None
