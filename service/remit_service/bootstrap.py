@@ -25,7 +25,7 @@ from remit_service.engines.standby import StandbyEngine
 from remit_service.keeping.attendance import Attendance, process_name
 from remit_service.keeping.keeper import Keeper
 from remit_service.opening import bring_in, read_world, shipped_world
-from remit_service.point import Bounds, DecisionPoint, Recorder
+from remit_service.point import Bounds, DecisionPoint
 from remit_service.policy import policy_of
 from remit_service.stores import make_store, open_or_make_store, open_store, remove_store, store_exists
 
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from remit_graph.world.value import World
     from remit_service.bundle.model import Bundle
     from remit_service.policy import Policy
+    from remit_service.recording import Recorder
     from remit_service.settings import Settings
 
 DEMO_WORLD = "seo"

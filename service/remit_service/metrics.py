@@ -12,6 +12,8 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, gene
 from prometheus_client.core import CounterMetricFamily, InfoMetricFamily
 from prometheus_client.registry import Collector
 
+from remit_service.tally import Tally
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
@@ -25,6 +27,7 @@ HTTP_BUCKETS: Final = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.075, 0
 POLICY_DIGITS: Final = 16
 """Enough of a bundle's digest to tell the few apart that one process has had."""
 
+DEPTH_BUCKETS: Final = (0, 1, 2, 3, 4, 5, 8, 12, 16)
 BATCH_BUCKETS: Final = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000)
 
 DEPENDENCIES: Final[Mapping[str, str]] = {
@@ -83,6 +86,16 @@ class Metrics:
             buckets=BATCH_BUCKETS,
             registry=self.registry,
         )
+        self._reasons = Counter(
+            "remit_decision_reasons", "Every reason of every decision, by code.", ("reason",), registry=self.registry
+        )
+        self._depth = Histogram(
+            "remit_delegation_chain_depth",
+            "Delegations in the chain that a permit rests on.",
+            buckets=DEPTH_BUCKETS,
+            registry=self.registry,
+        )
+        self.tally = Tally(self.registry)
         self._counters: dict[tuple[str, ...], Counter] = {}
         self._timers: dict[tuple[str, ...], Histogram] = {}
 
@@ -100,6 +113,11 @@ class Metrics:
         counter.inc()
         for stage, microseconds in decision.timings_us.items():
             self._timer(self._duration, (stage,)).observe(microseconds / 1e6)
+        for code in codes:
+            self._reasons.labels(code).inc()
+        self.tally.denied(codes)
+        if decision.chain_depth is not None:
+            self._depth.observe(decision.chain_depth)
         if decision.deny_is_fault and codes:
             self._fail_closed.labels(DEPENDENCIES.get(codes[0], "other")).inc()
 
@@ -125,6 +143,12 @@ class Metrics:
         """Expose a state that is read when somebody asks."""
         gauge = Gauge(name, help_text, tuple(labels), registry=self.registry)
         (gauge.labels(**labels) if labels else gauge).set_function(read)
+
+    def watch_each(self, name: str, help_text: str, label: str, reads: Mapping[str, Callable[[], float]]) -> None:
+        """Expose a state that has a value for each of some labels."""
+        gauge = Gauge(name, help_text, (label,), registry=self.registry)
+        for value, read in reads.items():
+            gauge.labels(value).set_function(read)
 
     def watch_count(self, name: str, help_text: str, read: Callable[[], float]) -> None:
         """Expose a count that somebody else keeps, as `<name>_total`."""

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from functools import partial
 from time import perf_counter_ns
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final
 
 from remit_service.asking import ask, ask_now
 from remit_service.coordination import facts
@@ -26,13 +26,14 @@ from remit_service.decision.verdict import refuse
 from remit_service.engines.watch import EngineWatch
 from remit_service.presenting import facts_of
 from remit_service.readiness import readiness_of
+from remit_service.recording import Recorder, RecordingFailed
 from remit_service.replica.demand import shortfall
 from remit_service.replica.history import view_as_of, view_at_revision
 from remit_service.replica.replica import Replica
 from remit_service.writer.writer import Writer
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from remit_graph.errors import LedgerError
     from remit_graph.model.instant import Instant
@@ -48,23 +49,6 @@ if TYPE_CHECKING:
 
 NO_COORDINATION: Final = facts.NO_COORDINATION
 """Coordination facts where nothing is held, waited for or edited."""
-
-
-class Recorder(Protocol):
-    """Where decisions are recorded before they are given out."""
-
-    async def record(
-        self, decision: Decision, evaluation: Evaluation, caller: Caller, labels: Mapping[str, Any]
-    ) -> None:
-        """Record a decision.
-
-        Raises:
-            RecordingFailed: it could not be recorded, and its action class demands that it is.
-        """
-
-
-class RecordingFailed(Exception):
-    """The decision log cannot write, and the action class demands a record."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,6 +85,7 @@ class DecisionPoint:
         self.engine_watch = EngineWatch(lambda: self.policy.engine)
         self.policy_fault: LedgerError | None = None
         self._bundle_changed = asyncio.Event()
+        self._told_of_commands: list[Callable[[Submission, Done, float], None]] = []
 
     async def start(self) -> None:
         """Load the graph, follow the ledger, look after the engine, take commands.
@@ -251,7 +236,15 @@ class DecisionPoint:
         """
         if self.policy_fault is not None:
             raise self.policy_fault
-        return await self.writer.submit(submission)
+        started = perf_counter_ns()
+        done = await self.writer.submit(submission)
+        for told in self._told_of_commands:
+            told(submission, done, (perf_counter_ns() - started) / 1e9)
+        return done
+
+    def follow_commands(self, told: Callable[[Submission, Done, float], None]) -> None:
+        """Call `told` with every command of this process, what came of it, and how many seconds that took."""
+        self._told_of_commands.append(told)
 
     def revision_token(self, revision: int | None = None) -> str:
         """Return the token of a revision, by default of the newest this process has."""

@@ -30,8 +30,9 @@ from remit_service.decision.caller import Caller
 from remit_service.decision.request import Entity, Evaluation
 from remit_service.governance.consequences import consequences_of
 from remit_service.opening import bring_in
-from remit_service.point import DecisionPoint, RecordingFailed
+from remit_service.point import DecisionPoint
 from remit_service.policy import policy_of
+from remit_service.recording import RecordingFailed
 from remit_service.writer.command import Accepted, Submission
 
 if TYPE_CHECKING:

@@ -90,7 +90,7 @@ def issuer_standing(view: View, edge: Edge, at: Instant, target: Target | None =
     owned = {name for each in owns for name in each.scope.fields or ()}
     if any(each.scope.fields is None for each in owns) or (owned and wanted is not None and owned.issuperset(wanted)):
         return "owner"
-    return "former" if any(_was_owner(view, edge.issuer, edge_id) for edge_id, _ in edge.rests_on) else "none"
+    return "former" if any(_was_owner(view, edge, edge_id) for edge_id, _ in edge.rests_on) else "none"
 
 
 def _counts(view: View, own: Edge, grant: Edge, at: Instant, target: Target | None) -> bool:
@@ -102,7 +102,9 @@ def _counts(view: View, own: Edge, grant: Edge, at: Instant, target: Target | No
     return own.is_live(at) and not any(contains(each, grant.to) for each in own.except_)
 
 
-def _was_owner(view: View, principal: str, edge_id: str) -> bool:
-    current = view.edges.get(edge_id)
-    versions = (*view.history.get(edge_id, ()), *(() if current is None else (current,)))
-    return any(each.edge is EdgeType.OWNS and each.from_ == principal for each in versions)
+def _was_owner(view: View, grant: Edge, edge_id: str) -> bool:
+    """Whether an ended version of an OWNS edge was the issuer's, over what it granted."""
+    return any(
+        each.edge is EdgeType.OWNS and each.from_ == grant.issuer and contains(each.to, grant.to)
+        for each in view.history.get(edge_id, ())
+    )

@@ -24,7 +24,7 @@ from remit_service.coordinator.reply import Key, Reply, refused, refused_reply
 from remit_service.coordinator.sweeper import Sweeper
 from remit_service.coordinator.waiting import Waiting
 from remit_service.decision.resolve import may_name, subject_of
-from remit_service.point import RecordingFailed
+from remit_service.recording import RecordingFailed
 from remit_service.writer.command import Accepted, Submission, Verdict
 
 if TYPE_CHECKING:

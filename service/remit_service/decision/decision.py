@@ -42,7 +42,9 @@ class Decision:
         at: The decision's one instant.
         not_after: Earliest end of anything a permit rests on, or None.
         retry_after_seconds: When asking again can help, or None.
-        lease: The caller's own lease, or None.
+        lease: The caller's own lease, as it was presented, or None.
+        receipt_id: The receipt of that lease, where it has ended, or None.
+        chain_depth: Delegations in the chain that carried it, or None.
         explanation: Only where asked for.
         record_input: The policy input, for the record; never in an answer.
         deny_is_fault: Whether a fault, not a rule, denied.
@@ -64,6 +66,7 @@ class Decision:
     retry_after_seconds: int | None = None
     lease: Mapping[str, Any] | None = None
     receipt_id: str | None = None
+    chain_depth: int | None = None
     explanation: Mapping[str, Any] | None = None
     record_input: Mapping[str, Any] = field(default_factory=dict)
     deny_is_fault: bool = False

@@ -6,7 +6,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
+from remit_graph.model.edge import EdgeType
 from remit_service.decision.decision import Decision, Reason
+from remit_service.decision.held import own_lease, retry_after_seconds
 from remit_service.decision.passes import ends_of_presented
 from remit_service.decision.reason_facts import Case, facts_of
 
@@ -43,6 +45,7 @@ def conclude(case: Case, answer: Answer, *, table: ReasonTable, timings_us: dict
     """Turn a policy document that was checked into a decision with sentences."""
     question = case.question
     carrying = _carrying(case.facts, answer.determining)
+    own = own_lease(case)
     return Decision(
         decision_id=new_id("dec"),
         effect=answer.effect,
@@ -56,6 +59,10 @@ def conclude(case: Case, answer: Answer, *, table: ReasonTable, timings_us: dict
         epochs=epochs_of(case.facts),
         policy_revision=answer.policy_revision,
         not_after=not_after(carrying, case) if answer.effect == "permit" else None,
+        retry_after_seconds=retry_after_seconds(case, answer.outcome),
+        lease=own.lease,
+        receipt_id=own.receipt_id,
+        chain_depth=_depth(carrying),
         record_input=case.facts.document,
         timings_us=timings_us,
     )
@@ -103,6 +110,11 @@ def _carrying(facts: Facts, determining: Sequence[str]) -> list[Edge]:
     wanted = set(determining)
     chains = facts.proof.found.chains if facts.proof is not None else ()
     return next((list(chain.edges) for chain in chains if set(chain.ids) == wanted), [])
+
+
+def _depth(carrying: Sequence[Edge]) -> int | None:
+    """Return how many delegations a permit rests on, or None where it rests on no chain."""
+    return sum(edge.edge is EdgeType.DELEGATES for edge in carrying) if carrying else None
 
 
 def not_after(edges: Iterable[Edge], case: Case) -> Instant | None:

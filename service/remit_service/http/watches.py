@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
+
+from remit_graph.model.instant import SECOND
 
 if TYPE_CHECKING:
     from remit_service.http.service import Service
@@ -22,4 +25,20 @@ def watch_point(service: Service) -> None:
     watch("remit_policy_epoch", "Epoch of the policy.", lambda: point.view.policy_epoch)
     watch("remit_ready", "1 if this process should be asked.", lambda: float(point.readiness().ready))
     watch("remit_requests_in_flight", "Requests that are worked on.", lambda: service.in_flight.count)
+    active = {mode: partial(_active, service, mode) for mode in ("exclusive", "shared")}
+    service.metrics.watch_each("remit_leases_active", "Leases that are held now, by mode.", "mode", active)
+    watch("remit_waiters", "Requests for control that wait.", lambda: float(len(point.view.records.get("waiter", {}))))
+    watch("remit_longest_wait_seconds", "How long the first of them has waited.", partial(_longest_wait, service))
+    if service.coordinator is not None:
+        service.coordinator.point.follow_commands(service.metrics.tally.note)
     service.metrics.watch_info("remit_policy_bundle", "The bundle in force.", "revision", lambda: point.policy_revision)
+
+
+def _active(service: Service, mode: str) -> float:
+    at, leases = service.point.now(), service.point.view.records.get("lease", {}).values()
+    return float(sum(each["mode"] == mode and each["expires_at"] > at for each in leases))
+
+
+def _longest_wait(service: Service) -> float:
+    at, waiters = service.point.now(), service.point.view.records.get("waiter", {}).values()
+    return max(0, at - min((each["since"] for each in waiters), default=at)) / SECOND

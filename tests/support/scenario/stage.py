@@ -23,8 +23,9 @@ from remit_service.coordinator.leases import Leases
 from remit_service.decision.caller import Caller
 from remit_service.decision.request import parse_evaluation
 from remit_service.opening import bring_in
-from remit_service.point import Bounds, DecisionPoint, RecordingFailed
+from remit_service.point import Bounds, DecisionPoint
 from remit_service.policy import Policy, policy_of
+from remit_service.recording import RecordingFailed
 from tests.support.scenario.body import body_of, changes_of
 from tests.support.scenario.commands import submission_of
 from tests.support.scenario.faults import break_engine, break_ledger

@@ -10,7 +10,7 @@ DecisionLogError
 
 from __future__ import annotations
 
-from remit_service import point
+from remit_service import recording
 
 
 class DecisionLogError(Exception):
@@ -23,7 +23,7 @@ class DecisionLogError(Exception):
         self.facts = facts
 
 
-class RecordingFailed(DecisionLogError, point.RecordingFailed):
+class RecordingFailed(DecisionLogError, recording.RecordingFailed):
     """The record could not be stored in time, and its action class demands one; the decision point catches it."""
 
 
