@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from remit_graph.model.realm import EnforcementPoint
-from remit_service import point
+from remit_service import recording
 from remit_service.decision.caller import Caller
 from remit_service.decision.decision import Decision, Reason
 from remit_service.decision.request import Entity, Evaluation
@@ -210,7 +210,7 @@ async def test_no_answer_without_the_record_it_must_have() -> None:
         problems = log.problems()
         sink.broken = False
 
-    assert isinstance(failed.value, point.RecordingFailed)
+    assert isinstance(failed.value, recording.RecordingFailed)
     assert problems == ["the decision log cannot write: the disk is full"]
     assert sink.records[-1]["kind"] == "unrecorded_decision"
     assert sink.records[-1]["unrecorded"] == "dec_1"
