@@ -85,12 +85,20 @@ def issuer_standing(view: View, edge: Edge, at: Instant, target: Target | None =
     if edge.edge is EdgeType.OWNS or not view.alive(edge.issuer):
         return "none"
     owns = [each for each in view.outgoing(EdgeType.OWNS, edge.issuer) if _counts(view, each, edge, at, target)]
-    wanted = target.fields if target is not None and target.fields else edge.scope.fields
+    wanted = _granted(edge, target)
     # What several OWNS edges give is taken together, so that their order is irrelevant.
     owned = {name for each in owns for name in each.scope.fields or ()}
     if any(each.scope.fields is None for each in owns) or (owned and wanted is not None and owned.issuperset(wanted)):
         return "owner"
     return "former" if any(_was_owner(view, edge, edge_id) for edge_id, _ in edge.rests_on) else "none"
+
+
+def _granted(edge: Edge, target: Target | None) -> tuple[str, ...] | None:
+    """Return the fields that a grant is asked about: what is touched of its own, all of them where nothing is."""
+    mine, touched = edge.scope.fields, () if target is None else target.fields
+    if mine is None:
+        return touched or None
+    return tuple(each for each in touched if each in mine) or mine
 
 
 def _counts(view: View, own: Edge, grant: Edge, at: Instant, target: Target | None) -> bool:
