@@ -1,7 +1,8 @@
 """What a search over many resources costs: the first page, the whole list, memory; and that no list is short in silence.
 
 A real store and a real decision point, in a process of their own. An agent may read every other post; who follows the
-tokens gets exactly those, and every page that is not the last says that it is not.
+tokens gets exactly those, and every page that is not the last says that it is not. The whole list is asked for at an
+exact revision: the newest one is readable for a minute, and a slow client, or a busy machine, may need longer.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from remit_graph.model.change import Change
 from remit_graph.sqlite.ledger import SqliteLedger
 from remit_service.bootstrap import running_point
 from remit_service.replica.loading import without_collections
-from remit_service.search.query import parse_query
+from remit_service.search.query import Moment, parse_query
 from remit_service.search.searcher import Searcher
 from remit_service.settings import Settings
 
@@ -69,13 +70,13 @@ def world(resources: int) -> Iterator[Change]:
             yield edge(f"read-{number}", "MAY_READ", "instance:reader", key)
 
 
-async def page(searcher: Searcher, limit: int, token: str = "") -> Page:
+async def page(searcher: Searcher, limit: int, token: str = "", moment: Moment | None = None) -> Page:
     """Return one page."""
     asked = {**BODY, "page": {"limit": limit, **({"token": token} if token else {})}}
-    return await searcher.search(parse_query("resource", asked), CALLER)
+    return await searcher.search(parse_query("resource", asked, moment=moment), CALLER)
 
 
-async def whole(searcher: Searcher) -> tuple[list[str], int]:
+async def whole(searcher: Searcher, revision: int) -> tuple[list[str], int]:
     """Follow the tokens to the end; returns the keys, and how many pages were cut.
 
     Raises:
@@ -84,7 +85,7 @@ async def whole(searcher: Searcher) -> tuple[list[str], int]:
     keys: list[str] = []
     pages, token = 0, ""
     while True:
-        found = await page(searcher, 1_000, token)
+        found = await page(searcher, 1_000, token, Moment(revision=revision))
         keys.extend(each["id"] for each in found.results)
         pages += 1
         if (found.cause is None) != (found.next_token == ""):
@@ -115,7 +116,7 @@ async def measure(path: Path, resources: int) -> dict[str, Any]:
             await page(searcher, LIMIT)
             samples.append((perf_counter() - started) * 1e6)
         started, cpu = perf_counter(), process_time()
-        keys, pages = await whole(searcher)
+        keys, pages = await whole(searcher, point.view.revision)
         taken, cpu = perf_counter() - started, process_time() - cpu
         if len(set(keys)) != len(keys) or len(keys) != (resources + 1) // 2:
             raise AssertionError(f"{len(keys)} keys, {len(set(keys))} different, of {(resources + 1) // 2}")

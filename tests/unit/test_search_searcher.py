@@ -94,7 +94,7 @@ async def test_no_list_of_fifty_thousand_is_cut_in_silence() -> None:
 async def test_a_search_lets_others_in_between_its_slices() -> None:
     """While two long searches run, a task that only wants one turn of the loop after the other gets many."""
     point: Any = OnePoint(400)
-    searcher = Searcher(point)
+    searcher = Searcher(point, deadline_seconds=60)
     turns = 0
     searches = [asyncio.create_task(follow(searcher)) for _ in range(2)]
     while not all(each.done() for each in searches):
@@ -108,7 +108,7 @@ async def test_a_search_lets_others_in_between_its_slices() -> None:
 async def test_a_search_stays_at_its_revision_while_the_view_moves() -> None:
     """What is revoked in the middle of a page is in it all the same, and in no search that begins later."""
     point: Any = OnePoint(400)
-    searcher, begun = Searcher(point), asyncio.Event()
+    searcher, begun = Searcher(point, deadline_seconds=60), asyncio.Event()
 
     def judge_now(*args: Any, **options: Any) -> Any:
         begun.set()
@@ -128,7 +128,7 @@ async def test_a_search_stays_at_its_revision_while_the_view_moves() -> None:
 async def test_a_token_is_good_for_a_minute() -> None:
     """Then the revision is no longer kept, and the caller begins again."""
     point: Any = OnePoint(3)
-    searcher = Searcher(point)
+    searcher = Searcher(point, deadline_seconds=60)
     first = await searcher.search(parse_query("resource", {**READ, "page": {"limit": 1}}), CALLER)
     query = parse_query("resource", {**READ, "page": {"token": first.next_token}})
 

@@ -58,7 +58,7 @@ def _subjects(query: Query, question: Question, view: View, after: str) -> Itera
 def _resources(query: Query, question: Question, view: View, catalogue: Catalogue, after: str) -> Iterator[str | None]:
     if question.principal is None or question.action is None:
         return
-    selectors = sorted(root_selectors(view, question.principal.id, question.action.class_))
+    selectors = frozenset(root_selectors(view, question.principal.id, question.action.class_))
     if not selectors:
         return
     yield from catalogue.build(view)
@@ -70,5 +70,6 @@ def _resources(query: Query, question: Question, view: View, catalogue: Catalogu
         if resolved is None or resolved.key not in view.resources:
             continue
         ground = ground_of(view, resolved.key, question.at)
-        if any(ground.under(each) for each in selectors):
+        # What covers the key is found in the index: a subject may hold as many selectors as there are resources.
+        if not selectors.isdisjoint(ground.covering):
             yield identifier
