@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Any, Self
 from bench.inprocess import measure, shipped
 from bench.load_graph import fill
 from bench.report import Row, memory_mib, percentiles, tell
-from bench.stores import REALM, neo4j
+from bench.stores import REALM, neo4j, options_of
 from bench.world import base, beside, chain, view_of
-from remit_graph.neo4j import Neo4jLedger, Neo4jOptions
+from remit_graph.neo4j import Neo4jLedger
 from remit_graph.neo4j.backlog import advance
 from remit_graph.neo4j.database import Database
 from remit_service.clock import SystemClock
@@ -30,6 +30,8 @@ from remit_service.writer.writer import Writer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
+
+    from remit_graph.neo4j import Neo4jOptions
 
 GRAPH_SECONDS = 60.0
 """How long the graph that people query is watched growing."""
@@ -146,4 +148,4 @@ WORK: dict[str, Callable[[Neo4jOptions, int], Coroutine[Any, Any, dict[str, Any]
 
 if __name__ == "__main__":
     what, address, edges = sys.argv[1:]
-    print(json.dumps(asyncio.run(WORK[what](Neo4jOptions(**json.loads(address)), int(edges)))))
+    print(json.dumps(asyncio.run(WORK[what](options_of(json.loads(address)), int(edges)))))
