@@ -17,10 +17,9 @@ from typing import Final, Protocol
 
 from remit_graph.errors import ModelError
 from remit_graph.model.condition import OPERATORS, Condition, Scales, Truth, parse_condition
-from remit_graph.model.key import contains as selector_contains
+from remit_graph.model.groups import Names, meet, meet_groups, not_inside, note_outside, reduce_groups
 from remit_graph.model.key import parse_selector
 
-Names = tuple[str, ...]
 DIMENSIONS: Final = ("actions", "resources", "fields", "where", "conditions")
 
 
@@ -130,13 +129,13 @@ class Scope:
         outside: dict[str, list[str]] = {}
         if self.unknown:
             outside["unknown"] = list(self.unknown)
-        _outside(outside, "actions", self.actions, other.actions)
-        _outside(outside, "fields", self.fields, other.fields)
+        note_outside(outside, "actions", self.actions, other.actions)
+        note_outside(outside, "fields", self.fields, other.fields)
         if missing := self._resources_outside(other):
             outside["resources"] = missing
         theirs = dict(other.where)
         for name, values in self.where:
-            _outside(outside, name, values, theirs.get(name))
+            note_outside(outside, name, values, theirs.get(name))
         for condition in self.conditions:
             if not any(each.implies(condition, scales) for each in other.conditions):
                 outside.setdefault("conditions", []).append(
@@ -147,7 +146,7 @@ class Scope:
     def _resources_outside(self, other: Scope) -> list[str]:
         offending: list[str] = []
         for group in self.resources or ():
-            candidates: list[list[str]] = [_not_inside(group, theirs) for theirs in other.resources or ()]
+            candidates: list[list[str]] = [not_inside(group, theirs) for theirs in other.resources or ()]
             if not candidates:
                 offending.append("*")
             elif all(candidates):
@@ -159,11 +158,11 @@ class Scope:
         """Return the greatest scope that both contain."""
         where = dict(self.where)
         for name, values in other.where:
-            where[name] = _meet(where.get(name), values) or ()
+            where[name] = meet(where.get(name), values) or ()
         return Scope(
-            actions=_meet(self.actions, other.actions),
-            resources=_meet_resources(self.resources, other.resources),
-            fields=_meet(self.fields, other.fields),
+            actions=meet(self.actions, other.actions),
+            resources=meet_groups(self.resources, other.resources),
+            fields=meet(self.fields, other.fields),
             where=tuple(sorted(where.items())),
             conditions=_strongest([*self.conditions, *other.conditions], scales),
             unknown=tuple(sorted({*self.unknown, *other.unknown})),
@@ -202,53 +201,6 @@ class Scope:
 
 
 OPEN: Final = Scope()
-
-
-def _outside(found: dict[str, list[str]], name: str, mine: Names | None, theirs: Names | None) -> None:
-    if mine is None:
-        return
-    missing = ["*"] if theirs is None else sorted(set(theirs) - set(mine))
-    if missing:
-        found[name] = missing
-
-
-def _not_inside(group: Names, theirs: Names) -> list[str]:
-    return [each for each in theirs if not any(selector_contains(mine, each) for mine in group)]
-
-
-def _meet(mine: Names | None, theirs: Names | None) -> Names | None:
-    if mine is None or theirs is None:
-        return theirs if mine is None else mine
-    return tuple(sorted(set(mine) & set(theirs)))
-
-
-def _meet_resources(mine: tuple[Names, ...] | None, theirs: tuple[Names, ...] | None) -> tuple[Names, ...] | None:
-    """Keep every list of both, less those that another list already implies.
-
-    Intersecting two selectors that merely overlap would lose a resource that is PART_OF both sides, so such
-    lists are kept side by side.
-    """
-    if mine is None or theirs is None:
-        return theirs if mine is None else mine
-    return reduce_groups([*mine, *theirs])
-
-
-def reduce_groups(groups: Iterable[Names]) -> tuple[Names, ...]:
-    """Bring lists of selectors into their one shortest form; the order of the input does not matter."""
-    reduced = sorted({_reduce(group) for group in groups}, key=lambda group: (len(group), group))
-    kept: list[Names] = []
-    for index, group in enumerate(reduced):
-        others = [each for at, each in enumerate(reduced) if at != index]
-        if not any(not _not_inside(group, each) for each in others):
-            kept.append(group)
-    return tuple(sorted(kept))
-
-
-def _reduce(group: Names) -> Names:
-    unique = sorted(set(group))
-    return tuple(
-        each for each in unique if not any(other != each and selector_contains(other, each) for other in unique)
-    )
 
 
 def _strongest(conditions: Iterable[Condition], scales: Scales) -> tuple[Condition, ...]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from importlib.metadata import version
 from typing import Any
 
 import typer
@@ -21,6 +20,7 @@ from remit_service.clock import SystemClock, skew_of
 from remit_service.policy import policy_of
 from remit_service.settings import Settings
 from remit_service.stores import open_store, store_exists
+from remit_service.version import program_version
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ async def _look(what: str, look: Callable[[Settings], Awaitable[str]], settings:
 
 
 async def _python(_settings: Settings) -> str:
-    return f"Remit {version('remit')} on Python {sys.version.split()[0]}"
+    return f"Remit {program_version()} on Python {sys.version.split()[0]}"
 
 
 async def _policy(settings: Settings) -> str:

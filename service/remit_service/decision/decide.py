@@ -19,9 +19,9 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import msgspec
 
+from remit_service.decision.case import Case
 from remit_service.decision.explain import explain
 from remit_service.decision.facts import Facts, collect
-from remit_service.decision.reason_facts import Case
 from remit_service.decision.request import RequestError
 from remit_service.decision.resolve import Question, resolve
 from remit_service.decision.verdict import Answer, conclude, refuse
@@ -139,7 +139,7 @@ def interpret(prepared: Prepared, answer: Answer, *, rules: Rules, engine_us: in
         config=rules.data["remit"]["config"],
     )
     timings = {"facts": prepared.facts_us, "engine": engine_us}
-    decision = conclude(case, answer, table=rules.reasons, timings_us=timings)
+    decision = conclude(case, answer, table=rules.reasons, timings_us=timings, encoded=prepared.encoded)
     if prepared.question.evaluation.context.get("explain") is True:
         return replace(decision, explanation=explain(case, decision, rules.reasons))
     return decision

@@ -47,6 +47,7 @@ class Decision:
         chain_depth: Delegations in the chain that carried it, or None.
         explanation: Only where asked for.
         record_input: The policy input, for the record; never in an answer.
+        record_json: The same as the bytes that the engine was given, so that nobody encodes it again.
         deny_is_fault: Whether a fault, not a rule, denied.
         timings_us: Microseconds by stage; whoever adds a stage adds its own, so this alone may grow.
     """
@@ -69,6 +70,7 @@ class Decision:
     chain_depth: int | None = None
     explanation: Mapping[str, Any] | None = None
     record_input: Mapping[str, Any] = field(default_factory=dict)
+    record_json: bytes = field(default=b"", repr=False)
     deny_is_fault: bool = False
     cached: bool = False
     timings_us: dict[str, int] = field(default_factory=dict)

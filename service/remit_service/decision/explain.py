@@ -14,8 +14,8 @@ from remit_graph.model.instant import format_instant
 
 if TYPE_CHECKING:
     from remit_graph.view.chains import Chain
+    from remit_service.decision.case import Case
     from remit_service.decision.decision import Decision
-    from remit_service.decision.reason_facts import Case
     from remit_service.decision.reasons import ReasonTable
 
 Answer = Mapping[str, Any] | None

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from remit_graph.model.instant import Instant
-    from remit_service.decision.reason_facts import Case
+    from remit_service.decision.case import Case
 
 WAITING: Final = frozenset({"serialize", "wait"})
 """Outcomes after which the same question can be answered otherwise, with nobody doing anything but letting go."""

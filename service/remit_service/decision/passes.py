@@ -11,18 +11,16 @@ if TYPE_CHECKING:
 
     from remit_graph.model.instant import Instant
     from remit_graph.view.state import View
-    from remit_service.decision.reason_facts import Case
+    from remit_service.decision.case import Case
 
 
 def capability_facts(_code: str, case: Case) -> dict[str, Any]:
     """Return the facts of a capability that is missing or does not count."""
-    found = case.document["resource"]["dimensions"].get("environment") or {}
-    environments = [*found.get("graph", ()), *([found["context"]] if found.get("context") else [])]
     presented = case.document.get("capability") or {}
     item = str(presented.get("capability_id"))
     known = case.view.records.get("capability", {}).get(item) or case.view.coordination.spent.get(item)
     return {
-        "environment": next(iter(environments), None),
+        "environment": next(iter(case.environments), None),
         "capability_id": presented.get("capability_id"),
         "expires_at": None if known is None else format_instant(known["expires_at"]),
     }

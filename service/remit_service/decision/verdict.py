@@ -10,7 +10,7 @@ from remit_graph.model.edge import EdgeType
 from remit_service.decision.decision import Decision, Reason
 from remit_service.decision.held import own_lease, retry_after_seconds
 from remit_service.decision.passes import ends_of_presented
-from remit_service.decision.reason_facts import Case, facts_of
+from remit_service.decision.reason_facts import facts_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from remit_graph.model.edge import Edge
     from remit_graph.model.instant import Instant
     from remit_graph.view.state import View
+    from remit_service.decision.case import Case
     from remit_service.decision.facts import Facts
     from remit_service.decision.reasons import ReasonTable
     from remit_service.decision.resolve import Question
@@ -41,7 +42,7 @@ class Answer:
     document: Mapping[str, Any]
 
 
-def conclude(case: Case, answer: Answer, *, table: ReasonTable, timings_us: dict[str, int]) -> Decision:
+def conclude(case: Case, answer: Answer, *, table: ReasonTable, timings_us: dict[str, int], encoded: bytes) -> Decision:
     """Turn a policy document that was checked into a decision with sentences."""
     question = case.question
     carrying = _carrying(case.facts, answer.determining)
@@ -64,6 +65,7 @@ def conclude(case: Case, answer: Answer, *, table: ReasonTable, timings_us: dict
         receipt_id=own.receipt_id,
         chain_depth=_depth(carrying),
         record_input=case.facts.document,
+        record_json=encoded,
         timings_us=timings_us,
     )
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any
 
 from fastapi.openapi.utils import get_openapi
 
 from remit_service.http.documented import answers, body, schemas
+from remit_service.version import program_version
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
@@ -20,7 +20,7 @@ def openapi_document(api: FastAPI, public_url: str) -> dict[str, Any]:
     """Return the whole document."""
     document = get_openapi(
         title="Remit",
-        version=_version(),
+        version=program_version(),
         summary="Who may act, and who may act now.",
         routes=api.routes,
         servers=[{"url": public_url}],
@@ -67,10 +67,3 @@ def _operation(summary: str, asked: str, answered: str, name: str) -> dict[str, 
     responses = {str(status): each for status, each in answers(answered, problems=ASKED).items()}
     operation = {"tags": ["authzen"], "summary": summary, "operationId": name, "responses": responses}
     return {"post": operation | body(asked)}
-
-
-def _version() -> str:
-    try:
-        return version("remit")
-    except PackageNotFoundError:
-        return "0"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,6 +11,7 @@ from remit_service.evidence.decision_log.log import BufferedLog
 from remit_service.evidence.decision_log.nothing import NoLog
 from remit_service.evidence.decision_log.scribe import Scribe
 from remit_service.evidence.decision_log.upload import UploadSink
+from remit_service.version import program_version
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -33,7 +33,7 @@ def make_log(
 
 def _log(settings: Settings, now: Callable[[], Instant]) -> BufferedLog | NoLog:
     scribe = Scribe(
-        {"app": "remit", "id": settings.replica, "version": _version()},
+        {"app": "remit", "id": settings.replica, "version": program_version()},
         with_input=settings.decision_log_input == "full",
         keep=settings.recent_decisions,
     )
@@ -49,10 +49,3 @@ def _log(settings: Settings, now: Callable[[], Instant]) -> BufferedLog | NoLog:
     return BufferedLog(
         sink, scribe, now, buffer=settings.decision_log_buffer, wait_seconds=settings.decision_log_wait_seconds
     )
-
-
-def _version() -> str:
-    try:
-        return version("remit")
-    except PackageNotFoundError:
-        return "0"

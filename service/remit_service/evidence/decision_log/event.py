@@ -60,7 +60,7 @@ def decision_event(
         "metrics": _metrics(decision.timings_us),
     }
     if decision.record_input:
-        whole = _encode(decision.record_input)
+        whole = decision.record_json or _encode(decision.record_input)
         event["input_digest"] = f"sha256:{hashlib.sha256(whole).hexdigest()}"
         if with_input:
             shown = masker.facts(decision.record_input, masked)
