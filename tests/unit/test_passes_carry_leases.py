@@ -88,11 +88,11 @@ class Hands:
         assert given.record is not None
         return str(given.record["capability_id"])
 
-    async def approve(self, key: str = "worker:w", minutes: float = 60) -> str:
+    async def approve(self, key: str = "worker:w", minutes: float = 60, version: str = "v1") -> str:
         """Let the editor approve that `instance:a` deletes a worker; returns the id."""
         terms = Terms(
-            action="DELETE", keys=(key,), fields=(), requester="instance:a", expected_version="v1", content_hash=None,
-            mode=PER_CALL, run_id=None, quorum=1, expires_at=self.desk.instant(minutes * 60),
+            action="DELETE", keys=(key,), fields=(), requester="instance:a", expected_version=version,
+            content_hash=None, mode=PER_CALL, run_id=None, quorum=1, expires_at=self.desk.instant(minutes * 60),
         )  # fmt: skip
         agreeing = Agreeing(approver="human:editor", under="APPROVE")
         done = await Approvals(self.desk.point).ask(
@@ -245,3 +245,38 @@ async def test_a_later_principal_of_the_name_inherits_no_approval(hands: Hands) 
 
     assert told["ended"]["approvals"] == [approval]
     assert {"approval_required", "approval_stale"} <= set(codes(after))
+
+
+@pytest.mark.feature("S37")
+async def test_an_approval_does_not_stand_in_for_a_capability_that_is_over(hands: Hands) -> None:
+    """A capability until half past nine and an approval at half past ten: nothing is done, and the reason names it."""
+    desk, capability = hands.desk, await hands.mint(ttl=1_800)
+    shown = {"capability": {"capability_id": capability}, "expected_version": "v1", "resource_version": "v1"}
+    await desk.to(5_400)
+
+    late = await desk.ask(
+        "instance:a", "DEPLOY", "worker:w", {**shown, "approval_id": await hands.approve(minutes=120)}
+    )
+
+    assert late.effect == "deny"
+    assert "capability_expired" in codes(late)
+    assert any(capability in each.message for each in late.reasons)
+
+
+@pytest.mark.feature("S118", "S120")
+async def test_an_approval_is_not_used_again_for_a_changed_plan(hands: Hands) -> None:
+    """Another version came in between: the refusal names it, the old approval fits no new plan, reading needs none."""
+    desk, approval = hands.desk, await hands.approve()
+    old = {"approval_id": approval, "expected_version": "v1"}
+
+    failed = await desk.ask("instance:a", "DELETE", "worker:w", {**old, "resource_version": "v2"})
+    again = await desk.ask(
+        "instance:a", "DELETE", "worker:w", {**old, "expected_version": "v2", "resource_version": "v2"}
+    )
+    anew = await hands.approve(version="v2")
+    fresh = await hands.take({"approval_id": anew, "expected_version": "v2", "resource_version": "v2"}, "DELETE")
+
+    stale = next(each for each in failed.reasons if each.code == "stale_resource_version")
+    assert ("v1" in stale.message, "v2" in stale.message) == (True, True)
+    assert {"approval_required", "approval_stale"} <= set(codes(again))
+    assert fresh["state"] == "HELD"
