@@ -121,7 +121,11 @@ async def test_nothing_from_before_a_restore_counts(places: tuple[str, pytest.Fi
     served = await asyncio.to_thread(_serve, tmp_path, world, place)
     client = served.client("gateway")
     try:
-        # (3) Whatever is shown from before is refused, each by its name.
+        # (3) Nothing is held any more, and whatever is shown from before is refused, each by its name.
+        records = served.point.view.records
+        assert {noun: records.get(noun) or {} for noun in ("lease", "waiter", "operation", "capability")} == {
+            "lease": {}, "waiter": {}, "operation": {}, "capability": {},
+        }  # fmt: skip
         for some, resource in ((before, "p0"), (lost, "p1")):
             _refused(client, some, resource)
         introspected = client.post("/v1/capabilities/introspect", json={"token": before.capability}).json()

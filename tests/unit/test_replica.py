@@ -20,6 +20,7 @@ from remit_service.replica.freshness import Freshness
 from remit_service.replica.replica import Replica
 from remit_service.writer.command import Accepted, Submission
 from remit_service.writer.writer import Writer
+from tests.support.process import wait_until
 from tests.support.view_state import state_of
 
 if TYPE_CHECKING:
@@ -149,6 +150,24 @@ async def test_a_ledger_that_was_put_back_is_loaded_anew(tmp_path: Path) -> None
         assert replica.view.revision == 1
         assert replica.head is not None
         assert replica.head.incarnation == 2
+
+
+async def test_a_store_that_moved_away_confirms_nothing(tmp_path: Path) -> None:
+    """The view grows stale, nothing newer is taken for granted, and why is kept for whoever asks for readiness."""
+    clock = ManualClock(START)
+    async with a_replica(tmp_path / "remit.db", clock) as replica:
+        await append(replica, principal("human:ada"))
+        await replica.catch_up()
+
+        await replica.ledger.move_away("neo4j://db")
+        clock.advance(60)
+        await asyncio.to_thread(wait_until, lambda: replica.trouble is not None, within_seconds=30)
+
+        assert replica.trouble is not None
+        assert "went on at `neo4j://db`" in replica.trouble.message
+        assert replica.staleness_seconds() >= 60
+        with pytest.raises(ForeignStore, match="went on"):
+            await replica.catch_up()
 
 
 async def test_a_patient_replica_loads_when_it_can(tmp_path: Path) -> None:
