@@ -343,8 +343,11 @@ def recorded(served: Served, request_id: str, count: int) -> list[dict[str, Any]
     folder = Path(served.settings.decision_log.removeprefix("file:"))
 
     def found() -> list[dict[str, Any]]:
-        lines = [line for each in sorted(folder.rglob("*")) if each.is_file() for line in each.read_text().split("\n")]
-        return [json.loads(line) for line in lines if request_id in line]
+        # The line that is being written has no end yet.
+        whole = [each.read_text().rpartition("\n")[0] for each in sorted(folder.rglob("*.jsonl"))]
+        lines = [line for text in whole for line in text.splitlines()]
+        # By the member: a short id also stands somewhere in the digests of other records, now and then.
+        return [each for each in map(json.loads, lines) if each.get("request_id") == request_id]
 
     wait_until(lambda: len(found()) >= count)
     return found()
