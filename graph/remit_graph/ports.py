@@ -214,10 +214,11 @@ class Ledger(Protocol):
         ...
 
     async def take_turn(self) -> Turn:
-        """Take the turn where nobody has it, or line up for the next one; asking again changes nothing.
+        """Take the turn where nobody has it, or line up for the next one; asking again keeps the place in the line.
 
         A turn is one append: whoever made it hands the turn on to the first that lined up, and lines up again behind
-        the others. A turn lapses after `TURN`, used or not; whoever let its own lapse is behind those that wait too.
+        the others. A turn lapses `TURN` after the last sign of life, which is asking for it again; whoever let its own
+        lapse is behind those that wait too.
 
         Raises:
             LedgerUnavailable, ForeignStore.

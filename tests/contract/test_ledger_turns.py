@@ -102,16 +102,19 @@ async def test_an_append_of_others_is_refused_while_the_next_one_has_the_turn(st
     assert (await append(second)).revision == 2
 
 
-async def test_asking_again_neither_prolongs_a_turn_nor_takes_two_places(store: Store) -> None:
-    """A turn ends when it ends, however often its holder asks; a place in the line is one place."""
+async def test_asking_again_is_a_sign_of_life_and_no_second_place(store: Store) -> None:
+    """A holder that is slow keeps its turn by asking again; those behind it keep their places by it."""
     first, second, third = await _line(store, "a", "b", "c")
-    until = (await first.see_turn()).until
+    before = await first.see_turn()
 
-    for each in (first, second, third, second):
-        await each.take_turn()
+    for each in (second, third, second, first):
+        after = await each.take_turn()
 
-    assert (await first.see_turn()).until == until
-    assert (await first.see_turn()).waiting == 2
+    assert (after.mine, after.waiting) == (True, 2)
+    assert after.until - after.now == LONG.total_seconds() * SECOND
+    assert after.until > before.until
+    await append(first)
+    assert (await second.see_turn()).mine
 
 
 async def test_a_turn_of_a_dead_writer_lapses(store: Store) -> None:

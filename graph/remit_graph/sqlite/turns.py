@@ -48,7 +48,8 @@ class Line:
     def asked_by(self, writer: str, now: Instant) -> Line:
         """Return the line after `writer` asked for the turn."""
         if self.of == writer and now < self.until:
-            return self
+            # A sign of life: whoever is slow to catch up is not dead.
+            return self.given_to(writer, now)
         joined = self if writer in self.asked else replace(self, asked=(*self.asked, writer))
         if self.is_taken_from(writer, now):
             return joined

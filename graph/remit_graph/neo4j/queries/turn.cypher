@@ -8,7 +8,7 @@ RETURN runs AND head.turn_of = $writer AS mine, CASE WHEN runs THEN head.turn_un
        size([each IN coalesce(head.turn_asked, []) WHERE each <> $writer]) AS waiting, head.revision AS revision
 
 // take_turn
-// Take the turn where it is nobody's, or line up; a writer whose own turn lapsed goes behind those that wait.
+// Take the turn where it is nobody's, prolong one's own, or line up; one that lapsed goes behind those that wait.
 // INVARIANT: the lock is taken before anything is read, and the clock is read after the lock was granted.
 MATCH (head:Head {realm: $realm})
 SET head.lock = $lock
@@ -16,8 +16,8 @@ WITH head, datetime.realtime() AS clock
 WITH head, clock.epochSeconds * 1000000 + clock.microsecond AS now, coalesce(head.turn_of, '') AS of,
      coalesce(head.turn_asked, []) AS asked
 WITH *, coalesce(now < head.turn_until, false) AS runs, [each IN asked WHERE each <> $writer] AS others
-WITH *, CASE WHEN of = $writer AND others <> [] THEN others[0] ELSE $writer END AS next
-FOREACH (_ IN CASE WHEN runs THEN [] ELSE [1] END |
+WITH *, CASE WHEN of = $writer AND NOT runs AND others <> [] THEN others[0] ELSE $writer END AS next
+FOREACH (_ IN CASE WHEN runs AND of <> $writer THEN [] ELSE [1] END |
   SET head.turn_of = next, head.turn_until = now + $turn,
       head.turn_asked = [each IN others + $writer WHERE each <> next]
 )
