@@ -84,6 +84,7 @@ async def running_point(
             keeper = Keeper(point.replica, point.submit)
             keeper.start()
             stack.push_async_callback(keeper.aclose)
+            point.drift.start()
         if world is not None and not await bring_in(point, world):
             _log.info("the store holds a graph already", store=settings.store, passed_over=str(settings.world))
         yield point

@@ -24,6 +24,7 @@ from remit_service.decision.consistency import make_token, parse_consistency
 from remit_service.decision.decide import Prepared, decide, decide_now, prepare
 from remit_service.decision.verdict import refuse
 from remit_service.engines.watch import EngineWatch
+from remit_service.keeping.drift import DriftWatch
 from remit_service.presenting import facts_of
 from remit_service.readiness import readiness_of
 from remit_service.recording import Recorder, RecordingFailed
@@ -82,6 +83,8 @@ class DecisionPoint:
         self.bounds = bounds or Bounds()
         self.replica = Replica(ledger, clock, max_staleness=self.bounds.max_staleness)
         self.writer = Writer(ledger, self.replica, clock)
+        self.drift = DriftWatch(ledger, clock.monotonic)
+        self.writer.suspect(self.drift.suspect)
         self.engine_watch = EngineWatch(lambda: self.policy.engine)
         self.policy_fault: LedgerError | None = None
         self._bundle_changed = asyncio.Event()
@@ -99,6 +102,7 @@ class DecisionPoint:
 
     async def aclose(self) -> None:
         """Stop taking commands and give the ledger back; engines are closed by whoever made them."""
+        await self.drift.aclose()
         await self.writer.aclose()
         await self.engine_watch.aclose()
         await self.replica.aclose()
@@ -286,4 +290,5 @@ class DecisionPoint:
             engine_failure=self.engine_watch.failure,
             policy_fault=self.policy_fault,
             policy_revision=self.policy_revision,
+            drift=self.drift,
         )

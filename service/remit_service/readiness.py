@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from remit_graph.errors import LedgerError
     from remit_service.engines.errors import EngineError
+    from remit_service.keeping.drift import DriftWatch
     from remit_service.replica.replica import Replica
 
 NO_REALM: Final = View().realm
@@ -27,11 +28,13 @@ class Readiness:
     Attributes:
         ready: True where nothing is wrong.
         problems: One sentence each.
+        warnings: What somebody should look at, and what makes no answer wrong; one sentence each.
         details: Revision, epochs, staleness and the like.
     """
 
     ready: bool
     problems: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
     details: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -43,8 +46,12 @@ def readiness_of(
     engine_failure: EngineError | None,
     policy_fault: LedgerError | None,
     policy_revision: str,
+    drift: DriftWatch,
 ) -> Readiness:
-    """Judge the parts that every answer rests on: the view, the clock, the policy, the engine."""
+    """Judge the parts that every answer rests on: the view, the clock, the policy, the engine.
+
+    Edits past the ledger change no answer, so they are told and make nothing unready.
+    """
     problems = [*_of_the_view(replica, max_staleness), *_of_the_clock(replica, max_clock_skew)]
     if policy_fault is not None:
         problems.append(f"{policy_fault.message}; {policy_fault.advice}")
@@ -60,8 +67,9 @@ def readiness_of(
         "load_failures": replica.load_failures,
         "staleness_seconds": None if age == float("inf") else round(age, 3),
         "clock_skew_seconds": round(replica.skew / SECOND, 3),
+        "drift": len(drift.findings),
     }
-    return Readiness(ready=not problems, problems=tuple(problems), details=details)
+    return Readiness(ready=not problems, problems=tuple(problems), warnings=tuple(drift.sentences()), details=details)
 
 
 def _of_the_view(replica: Replica, max_staleness: timedelta) -> Iterator[str]:

@@ -125,8 +125,8 @@ class Served:
         self._thread.join(timeout=30)
 
 
-def serve(folder: Path, world: Path, *, keys: tuple[str, ...] = (), **settings: Any) -> Served:
-    """Start a service on `world` with its store, log and keys in `folder`."""
+def serve(folder: Path, world: Path | None, *, keys: tuple[str, ...] = (), **settings: Any) -> Served:
+    """Start a service on `world`, or on what its store holds, with its store, log and keys in `folder`."""
     made = {name: new_key(name, at=STARTED_AT) for name in keys}
     file = folder / "keys.json"
     file.write_text(json.dumps({"keys": [record for _, record in made.values()]}))

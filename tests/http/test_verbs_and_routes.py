@@ -34,6 +34,7 @@ FILES = ("after", "before", "jwks", "terms", "world")
 
 FORMS: dict[str, list[list[str]]] = {
     "epoch bump": [["--floor", "none"]],
+    "graph quarantine": [[], ["--list"]],
     "graph show": [[], ["instance:a"], ["wp:post:1"], ["edge"]],
     "operation outcome": [["coord_1", "--context", "rows=12"]],
     "revoke": [["edge"]],

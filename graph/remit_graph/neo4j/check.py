@@ -15,11 +15,8 @@ from remit_graph.errors import ChainBroken
 from remit_graph.model.change import GENESIS, verify_rows
 from remit_graph.neo4j import checkpoints
 from remit_graph.neo4j.database import rows_of
-from remit_graph.neo4j.drift import BESIDE, LOG, quick
-from remit_graph.neo4j.entity_findings import entity_findings, nodes_beside
-from remit_graph.neo4j.findings import TYPES, edge_findings
 from remit_graph.neo4j.judge import row_of
-from remit_graph.neo4j.pass_findings import PASSES_TO, pass_findings
+from remit_graph.neo4j.looking import findings
 from remit_graph.neo4j.place import first_place, last_place
 from remit_graph.neo4j.read import ROWS_PER_PAGE, no_ledger, read_head
 from remit_graph.neo4j.schema import missing
@@ -31,7 +28,6 @@ if TYPE_CHECKING:
 
     from remit_graph.model.change import Row
     from remit_graph.neo4j.database import Database
-    from remit_graph.neo4j.findings import Finding
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -133,25 +129,3 @@ async def check_rest(database: Database, realm: str) -> list[str]:
     # A graph that is on its way has differences, and none of them means anything.
     drift = [] if late else [each.sentence for each in await findings(database, everything=True)]
     return [*lacking, *unasked, *await checkpoints.problems(database), *late, *drift]
-
-
-async def findings(database: Database, *, everything: bool) -> list[Finding]:
-    """Return what is wrong with the graph, by name.
-
-    Args:
-        database: Where.
-        everything: Compute every digest anew, which takes as long as reading the graph; otherwise only kinds whose
-            count or sum differs are looked into.
-    """
-    drifts = await quick(database)
-    names = {each.name for each in drifts}
-    types = [each for each in TYPES if everything or each in names or f"WAS_{each}" in names]
-    found = await edge_findings(database, types, everything=everything) if types else []
-    if everything or PASSES_TO in names:
-        found += await pass_findings(database)
-    labels = names - {BESIDE, LOG, PASSES_TO, *TYPES, *(f"WAS_{each}" for each in TYPES)}
-    if everything or labels:
-        found += await entity_findings(database, labels, everything=everything)
-    if everything or BESIDE in names:
-        found += await nodes_beside(database)
-    return found

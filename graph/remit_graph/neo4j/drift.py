@@ -11,10 +11,11 @@ difference counts only if it is there twice.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
+from remit_graph.drift import PartDrift
 from remit_graph.neo4j.properties import MODULUS
+from remit_graph.neo4j.unknown import unknown_edges
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,29 +31,10 @@ LOG: Final = "Change"
 BESIDE: Final = "nodes beside the ledger"
 """The name under which nodes that no part counts are reported."""
 
+UNKNOWN: Final = "relationships of unknown types"
+"""The name under which relationships between the ledger's nodes are reported that no type of the model has."""
+
 Total = tuple[int, int]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PartDrift:
-    """A kind of element of which the graph has others than the ledger made.
-
-    Attributes:
-        name: Type of the relationships, or label of the nodes.
-        expected: How many there must be.
-        found: How many there are; equal to `expected` where only the sums of the digests differ.
-    """
-
-    name: str
-    expected: int
-    found: int
-
-    @property
-    def sentence(self) -> str:
-        """Say what differs."""
-        if self.expected == self.found:
-            return f"the {self.found} {self.name} of the graph are others than the ledger made"
-        return f"the graph has {self.found} {self.name}, the ledger made {self.expected}"
 
 
 async def quick(database: Database) -> Sequence[PartDrift]:
@@ -78,7 +60,9 @@ async def _count(database: Database) -> list[PartDrift]:
         PartDrift(name=each, expected=before.get(each, (0, 0))[0], found=found.get(each, (0, 0))[0])
         for each in differing
     ]
-    return drifts + ([PartDrift(name=BESIDE, expected=0, found=beside)] if beside else [])
+    unknown = len(await unknown_edges(database))
+    more = [(BESIDE, beside), (UNKNOWN, unknown)]
+    return drifts + [PartDrift(name=name, expected=0, found=count) for name, count in more if count]
 
 
 def _differs(name: str, before: dict[str, Total], found: dict[str, Total], after: dict[str, Total]) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, Final
 
-from remit_graph.neo4j.findings import Finding, Slip
+from remit_graph.drift import Finding, Slip
 from remit_graph.neo4j.nouns import IDENTITY, named_by, noun_of, was_label
 from remit_graph.neo4j.properties import OF_ENTITIES, full_digest
 

@@ -7,16 +7,15 @@ edges give no authority whatever they say: decisions are made on the view, which
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final
 
+from remit_graph.drift import Finding, Slip
 from remit_graph.model.edge import EdgeType
 from remit_graph.neo4j.properties import OF_EDGES, full_digest
 from remit_graph.neo4j.proposal import proposed
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Collection
 
     from remit_graph.neo4j.database import Database
 
@@ -24,38 +23,6 @@ Found = dict[str, Any]
 
 PAST: Final = "WAS_"
 TYPES: Final = tuple(str(each) for each in EdgeType)
-
-
-class Slip(StrEnum):
-    """What happened to an element past the ledger."""
-
-    ADDED = "added"
-    CHANGED = "changed"
-    REMOVED = "removed"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Finding:
-    """An element of the graph that is not what the ledger made.
-
-    Attributes:
-        slip: What happened to it.
-        kind: The type of the relationship, or the label of the node.
-        name: Position or id of an edge, `ref` of a node; empty where it bears none.
-        sentence: What is wrong, for a person.
-        record: For an edge that was added or changed, the `edge.begin` record that would say the same.
-        properties: As they were found; empty for what is gone.
-        handle: The database's own id of the element, to take it out by; it means nothing after that, so it is shown
-            and stored nowhere (faults.md F078).
-    """
-
-    slip: Slip
-    kind: str
-    name: str
-    sentence: str
-    record: Mapping[str, Any] | None = None
-    properties: Mapping[str, Any] = field(default_factory=dict)
-    handle: str = field(default="", repr=False, compare=False)
 
 
 async def edge_findings(database: Database, types: Collection[str], *, everything: bool) -> list[Finding]:
@@ -90,6 +57,7 @@ def judge_edge(row: Found) -> Finding | None:
             kind=row["type"],
             name=str(properties.get("edge_id") or ""),
             sentence=f"{joins} was put into the graph past the ledger: it gives no authority",
+            joins=(row["from"], row["to"]),
             record=None if row["type"].startswith(PAST) else proposed(row),
             properties=properties,
             handle=row["handle"],
@@ -102,6 +70,7 @@ def judge_edge(row: Found) -> Finding | None:
         kind=row["type"],
         name=str(node["position"]),
         sentence=f"{joins} was changed past the ledger ({', '.join(wrong)}): what the ledger says holds",
+        joins=(row["from"], row["to"]),
         record=None if row["type"].startswith(PAST) else proposed(row),
         properties=properties,
         handle=row["handle"],
@@ -131,4 +100,5 @@ def _gone(row: Found) -> Finding:
             f"{row['type']} `{node.get('edge_id')}` from `{row['from']}` to `{row['to']}` was deleted past the ledger: "
             f"what the ledger says holds"
         ),
+        joins=(row["from"], row["to"]),
     )

@@ -19,9 +19,10 @@ from typing import TYPE_CHECKING, Any, Final, Self
 
 from remit_graph.neo4j import append, checkpoints, read, set_aside, standing, store, turns
 from remit_graph.neo4j.backlog import Backlog
-from remit_graph.neo4j.check import NOTHING_VERIFIED, check_chain, check_rest, findings, settled_revision
+from remit_graph.neo4j.check import NOTHING_VERIFIED, check_chain, check_rest, settled_revision
 from remit_graph.neo4j.database import Database, rows_of
 from remit_graph.neo4j.drift import quick
+from remit_graph.neo4j.looking import PARTS, findings
 from remit_graph.neo4j.schema import install
 from remit_graph.neo4j.spell import respell, spell
 from remit_graph.neo4j.watch import Bell
@@ -34,9 +35,8 @@ if TYPE_CHECKING:
 
     from neo4j import AsyncManagedTransaction
 
+    from remit_graph.drift import Finding, PartDrift
     from remit_graph.model.change import Command, Entry, Row
-    from remit_graph.neo4j.drift import PartDrift
-    from remit_graph.neo4j.findings import Finding
     from remit_graph.neo4j.options import Neo4jOptions
     from remit_graph.neo4j.spell import Spelled
     from remit_graph.ports import Beginning, Checkpoint, Head, Seen, Stored, StoredResult, Turn
@@ -266,13 +266,19 @@ class Neo4jLedger:
         """Return the kinds of elements of the graph that differ from what the ledger made; quick, for a timer."""
         return await quick(self._database)
 
-    async def findings(self, *, everything: bool = True) -> Sequence[Finding]:
-        """Return by name what in the graph is not what the ledger made.
+    def parts(self) -> Sequence[str]:
+        """Return the names of the parts of the graph that `findings` can look at one by one."""
+        return PARTS
+
+    async def findings(self, *, everything: bool = True, part: str | None = None) -> Sequence[Finding]:
+        """Return by name what in the graph is not what the ledger made, once it is where the ledger is.
 
         Args:
             everything: Look at every element; otherwise only into the kinds that `drift` names.
+            part: Look at every element of this part alone.
         """
-        return await findings(self._database, everything=everything)
+        await self.materialised()
+        return await findings(self._database, everything=everything, part=part)
 
     async def foreign_edges(self) -> Sequence[Mapping[str, Any]]:
         """Return the edges that were added or changed past the ledger, as the records that adoption would begin."""
@@ -281,7 +287,7 @@ class Neo4jLedger:
 
     async def set_aside(self, findings: Sequence[Finding]) -> None:
         """Bring what `findings` name to what the ledger says, and keep what it was; see `set_aside`."""
-        await set_aside.set_aside(self._database, findings)
+        await set_aside.set_aside(self._database, self._realm, findings)
 
     async def was_set_aside(self) -> Sequence[Finding]:
         """Return what was ever taken out of the graph, oldest first."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from remit_graph.neo4j.findings import Finding, Slip
+from remit_graph.drift import Finding, Slip
 
 if TYPE_CHECKING:
     from remit_graph.neo4j.database import Database
@@ -38,6 +38,7 @@ def _finding(slip: Slip, row: dict[str, Any], name: str, what: str) -> Finding:
         kind=PASSES_TO,
         name=name,
         sentence=f"{PASSES_TO} `{name}` from `{row['from']}` to `{row['to']}` {what} past the ledger: it gives nothing",
+        joins=(row["from"], row["to"]),
         properties=row.get("properties", {}),
         handle=row.get("handle", ""),
     )

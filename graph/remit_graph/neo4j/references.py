@@ -56,7 +56,7 @@ def references_of(record: Mapping[str, Any], own: Named) -> list[Reference]:
         for target in _targets(member, record[member]):
             if target.ref != own.ref:
                 noun = target.ref.partition("/")[0]
-                found.append({"type": _type(member), "member": member, "noun": noun, **target._asdict()})
+                found.append({"type": type_of(member), "member": member, "noun": noun, **target._asdict()})
     return found
 
 
@@ -83,7 +83,7 @@ def _targets(member: str, value: Any) -> Iterator[Named]:
             yield named(NOUNS[member], each)
 
 
-def _type(member: str) -> str:
+def type_of(member: str) -> str:
     """Return the relationship's type: the member without what says that it is a name."""
     return member.removesuffix("_id").removesuffix("_keys").removesuffix("_key").upper()
 

@@ -11,11 +11,14 @@ is taken out is kept as a `(:Foreign)` node, so that nothing an engineer wrote i
 from __future__ import annotations
 
 import json
+import secrets
 from collections import defaultdict
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final
 
+from remit_graph.drift import Finding, Slip
 from remit_graph.neo4j.database import rows_of
-from remit_graph.neo4j.findings import PAST, TYPES, Finding, Slip
+from remit_graph.neo4j.findings import PAST, TYPES
 from remit_graph.neo4j.nouns import named_by, noun_of
 from remit_graph.neo4j.pass_findings import PASSES_TO
 from remit_graph.neo4j.truth import edge_row, entity_rows
@@ -28,25 +31,31 @@ if TYPE_CHECKING:
     from remit_graph.neo4j.database import Database
     from remit_graph.neo4j.plan import Row
 
+WITHIN: Final = timedelta(seconds=60)
+"""It is asked for by hand, once in a while, of a database that may have to plan every query of it anew."""
+
 _NAMED: Final = frozenset({"Principal", "Resource", "Selector"})
 """Labels of nodes that edges may join without their being declared."""
 
 
-async def set_aside(database: Database, findings: Sequence[Finding]) -> None:
+async def set_aside(database: Database, realm: str, findings: Sequence[Finding]) -> None:
     """Bring the elements of `findings` to what the ledger says, and keep what they were."""
-    edges = [each for each in findings if each.kind.removeprefix(PAST) in TYPES]
-    passes = [each for each in findings if each.kind == PASSES_TO]
-    nodes = [each for each in findings if each not in edges and each not in passes]
-    back = await _edges_back(database, {each.name for each in edges if each.slip is not Slip.ADDED})
-    entities = await _entities_back(database, [each for each in nodes if each.slip is not Slip.ADDED])
+    edges = [each for each in findings if each.joins is not None]
+    passes = [each for each in edges if each.kind == PASSES_TO]
+    drawn = [each for each in edges if each.kind.removeprefix(PAST) in TYPES]
+    nodes = [each for each in findings if each.joins is None]
     added = [each for each in nodes if each.slip is Slip.ADDED]
 
     async def work(transaction: AsyncManagedTransaction) -> None:
+        # Nothing is appended meanwhile, so what the log says of an element is what is put back.
+        await rows_of(transaction, "lock_head", realm=realm, lock=secrets.token_hex(8))
+        back = await _edges_back(database, {each.name for each in drawn if each.slip is not Slip.ADDED})
+        entities = await _entities_back(database, [each for each in nodes if each.slip is not Slip.ADDED])
         # (1) Keep what was found.
         kept = [_kept(each) for each in findings if each.properties]
         await rows_of(transaction, "keep_foreign", rows=kept)
         # (2) Take it out.
-        handles = [each.handle for each in (*edges, *passes) if each.handle]
+        handles = [each.handle for each in edges if each.handle]
         await rows_of(transaction, "take_edges_out", handles=handles)
         claimed = [row for each in added if (row := _claimed(each)) is not None]
         await rows_of(transaction, "claim_nodes", rows=claimed)
@@ -58,7 +67,7 @@ async def set_aside(database: Database, findings: Sequence[Finding]) -> None:
         await rows_of(transaction, "passes_restore", positions=positions)
         await rows_of(transaction, "entities_restore", rows=entities)
 
-    await database.write(work)
+    await database.write(work, hold_at_most=WITHIN)
 
 
 async def kept(database: Database) -> list[Finding]:

@@ -16,6 +16,7 @@ from remit_service.cli import (
     decisions,
     demo,
     doctor,
+    drift,
     epochs,
     feed,
     glass,
@@ -78,7 +79,12 @@ app.add_typer(decisions.app, name="decision", help="What was decided lately: lis
 app.add_typer(capability.app, name="capability", help="Capabilities: mint, show, introspect, keys, verify.")
 app.add_typer(approval.app, name="approval", help="Approvals: give, ask, vote, withdraw, list, show.")
 app.add_typer(search.app, name="search", help="Who may, on what, and what: subject, resource, action.")
-app.add_typer(graph.app, name="graph", help="The authority graph: plan, apply, export, show, path, diff, check.")
+drift.add_to(graph.app)
+app.add_typer(
+    graph.app,
+    name="graph",
+    help="The authority graph: plan, apply, export, show, path, diff, check, adopt, quarantine.",
+)
 app.add_typer(policy.app, name="policy", help="The policy bundle: check, test, build, activate.")
 app.add_typer(store.app, name="store", help="The ledger: init, check, migrate, backup, restore.")
 store.app.command("backup")(backup.backup)

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
-from remit_service.cli.client import client_for, document_of, refused
+from remit_service.cli.client import TIMEOUT_SECONDS, client_for, document_of, refused
 from remit_service.cli.context import call_of, run
 from remit_service.cli.exits import DONE
 
@@ -26,20 +26,28 @@ def perform(
     headers: Mapping[str, str] | None = None,
     query: Mapping[str, Any] | None = None,
     text: Callable[[Console, Mapping[str, Any]], None] | None = None,
+    code: Callable[[Mapping[str, Any]], int] = lambda _document: DONE,
+    patiently: bool = False,
 ) -> None:
-    """Make one call, `POST /v1/operations`, print its answer and leave: 0 done, 1 refused, 2 usage, 3 fault."""
+    """Make one call, `POST /v1/operations`, print its answer and leave: 0 done, 1 refused, 2 usage, 3 fault.
+
+    With `code` the answer decides with which; `patiently` waits for as long as the answer takes.
+    """
     here = call_of(context)
     method, _, path = call.partition(" ")
 
     async def work() -> int:
         async with client_for(here) as client:
             sent = None if body is None else _given(body)
-            response = await client.request(method, path, json=sent, headers=headers, params=query or None)
+            within = None if patiently else TIMEOUT_SECONDS
+            response = await client.request(
+                method, path, json=sent, headers=headers, params=query or None, timeout=within
+            )
         if not response.is_success:
             return refused(here, response)
         document = document_of(response)
         here.output.show(document, lambda console: (text or print_members)(console, document))
-        return DONE
+        return code(document)
 
     run(here, work)
 

@@ -101,21 +101,3 @@ def _print(console: Console, document: Mapping[str, Any]) -> None:
 
 def _is_edges(value: Any) -> bool:
     return isinstance(value, list) and isinstance(value[0], Mapping) and "edge_id" in value[0]
-
-
-@app.command()
-def check(context: typer.Context) -> None:
-    """Check the graph against its laws and the ledger against itself: exit 1 where something is wrong."""
-    call = call_of(context)
-
-    async def work() -> int:
-        async with client_for(call) as client:
-            response = await client.get("/v1/graph/check", timeout=None)
-        if not response.is_success:
-            return refused(call, response)
-        document = document_of(response)
-        problems = document["problems"]
-        call.output.show(document, "\n".join(problems) or "nothing is wrong")
-        return REFUSED if problems else DONE
-
-    run(call, work)

@@ -75,11 +75,13 @@ ROUTES: Final[Mapping[str, tuple[str, ...]]] = {
     "epoch renew": ("POST /v1/epochs/renewals",),
     "explain": ("POST /v1/explain",),
     "grant": ("POST /v1/grants",),
+    "graph adopt": ("POST /v1/graph/adopt",),
     "graph apply": ("POST /v1/graph/apply",),
     "graph check": ("GET /v1/graph/check",),
     "graph export": ("GET /v1/graph/export",),
     "graph path": ("POST /v1/explain",),
     "graph plan": ("POST /v1/graph/apply",),
+    "graph quarantine": ("GET /v1/graph/quarantine", "POST /v1/graph/quarantine"),
     "graph show": (
         "GET /v1/graph/summary",
         "GET /v1/graph/principals/{principal}",

@@ -60,7 +60,7 @@ def _add_operations(router: APIRouter, service: Service) -> None:
     async def ready() -> Response:
         """Whether this process should be asked, and if not, why."""
         found = service.point.readiness()
-        warnings = list(service.log.problems())
+        warnings = [*service.log.problems(), *found.warnings]
         document = {"ready": found.ready, "problems": found.problems, "warnings": warnings, **found.details}
         return json(document, 200 if found.ready else 503)
 

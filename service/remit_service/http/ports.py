@@ -41,6 +41,10 @@ class Readiness(Protocol):
         """One sentence each."""
 
     @property
+    def warnings(self) -> tuple[str, ...]:
+        """What somebody should look at, one sentence each."""
+
+    @property
     def details(self) -> Mapping[str, Any]:
         """Revision, epochs, staleness and the like."""
 

@@ -19,11 +19,15 @@ def watch_point(service: Service) -> None:
         value = point.readiness().details.get("staleness_seconds")
         return float("inf") if value is None else float(value)
 
+    def drift() -> float:
+        return float(point.readiness().details.get("drift", 0))
+
     watch("remit_graph_revision", "Newest revision of the view.", lambda: point.view.revision)
     watch("remit_graph_staleness_seconds", "Since the view was last known to be the ledger's head.", staleness)
     watch("remit_graph_epoch", "Epoch of the authority structure.", lambda: point.view.authority_epoch)
     watch("remit_policy_epoch", "Epoch of the policy.", lambda: point.view.policy_epoch)
     watch("remit_ready", "1 if this process should be asked.", lambda: float(point.readiness().ready))
+    watch("remit_graph_drift", "Elements of the store's graph that the ledger did not make.", drift)
     watch("remit_requests_in_flight", "Requests that are worked on.", lambda: service.in_flight.count)
     active = {mode: partial(_active, service, mode) for mode in ("exclusive", "shared")}
     service.metrics.watch_each("remit_leases_active", "Leases that are held now, by mode.", "mode", active)

@@ -120,3 +120,16 @@ ORDER BY place
 MATCH (change:Change {kind: 'edge.begin', revision: $revision})
 RETURN change.body AS body
 ORDER BY change.place
+
+// unknown_types
+// The types of relationships that the database knows and the ledger does not make.
+CALL db.relationshipTypes() YIELD relationshipType AS type
+WHERE NOT type IN $known
+RETURN type
+ORDER BY type
+
+// unknown_edges
+// Relationships of $types between nodes of the ledger.
+MATCH (from:Entity)-[edge:$any($types)]->(to:Entity)
+RETURN type(edge) AS type, coalesce(from.id, from.key, from.ref) AS from, coalesce(to.id, to.key, to.ref) AS to,
+       properties(edge) AS properties, elementId(edge) AS handle

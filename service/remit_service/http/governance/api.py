@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from fastapi import APIRouter
 
-from remit_service.http.governance import checks, commands, graph, keys
+from remit_service.http.governance import checks, commands, drift, graph, keys
 from remit_service.http.governance.desk import Desk
 
 if TYPE_CHECKING:
@@ -18,6 +18,6 @@ def governance_router(service: Service, point: DecisionPoint) -> APIRouter:
     """Return the routes of governance for one decision point."""
     router = APIRouter()
     desk = Desk(service=service, point=point)
-    for part in (commands, graph, checks, keys):
+    for part in (commands, graph, checks, drift, keys):
         part.add_routes(router, desk)
     return router

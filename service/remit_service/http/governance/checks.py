@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
-from fastapi import APIRouter, Request, Response  # noqa: TC002 - FastAPI reads annotations when it runs
+from fastapi import APIRouter, Query, Request, Response
 
 from remit_graph.world.check import check_world
 from remit_graph.world.of_view import world_of
+from remit_service.governance.adopting import shown
 from remit_service.http.documented import answers
 from remit_service.http.governance.described import GRAPH, READ
 from remit_service.http.replies import json
@@ -16,21 +17,33 @@ from remit_service.http.replies import json
 if TYPE_CHECKING:
     from remit_service.http.governance.desk import Desk
 
+Quick = Annotated[bool, Query(description="Compare counts and sums alone, not each element and the whole chain.")]
+
 
 def add_routes(router: APIRouter, desk: Desk) -> None:
     """Add the routes of checks."""
 
     @router.get("/v1/graph/check", tags=GRAPH, responses=answers("GraphCheck", problems=READ))
-    async def graph(request: Request) -> Response:
-        """The graph against its laws, and the ledger against itself: one sentence for each thing that is wrong."""
+    async def graph(request: Request, quick: Quick = False) -> Response:  # noqa: FBT002 - a query parameter
+        """The graph against its laws, the ledger against itself, and a store's graph against the ledger."""
         await desk.reader(request)
         with desk.service.readings:
             # The copy is of one revision; judging it takes longer than a decision may wait.
             world, scales = world_of(desk.point.view), desk.point.policy.scales
             token = desk.point.revision_token()
             findings = await asyncio.to_thread(check_world, world, scales=scales)
-            problems = [*await desk.point.ledger.check(), *(each.message for each in findings)]
-        return json({"problems": problems, "findings": [each.record() for each in findings], "revision": token})
+            edits = await desk.point.drift.look(everything=not quick)
+            sentences = [each.sentence for each in edits]
+            store = [each for each in await desk.point.ledger.check(full=not quick) if each not in sentences]
+        return json(
+            {
+                "problems": [*sentences, *store, *(each.message for each in findings)],
+                "edits": [shown(each) for each in edits],
+                "findings": [each.record() for each in findings],
+                "quick": quick,
+                "revision": token,
+            }
+        )
 
     @router.get("/v1/store/check", tags=GRAPH, responses=answers("StoreCheck", problems=READ))
     async def store(request: Request) -> Response:

@@ -114,6 +114,13 @@ class Desk:
         detail = f"`{caller.name}` is no principal of this realm; name in `actor` for whom it speaks"
         raise ProblemError(Problem(code="identity_mismatch", detail=detail))
 
+    def speaks_for(self, caller: Caller, principal: str) -> bool:
+        """Whether a caller may give commands in the name of `principal`."""
+        try:
+            return self.actor(caller, principal) == principal
+        except ProblemError:
+            return False
+
     async def reader(self, request: Request) -> Caller:
         """Return a caller that may read the graph: an insider, or a principal that holds READ_GRAPH or is a root.
 

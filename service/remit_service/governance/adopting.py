@@ -1,0 +1,237 @@
+"""Adopt edits that engineers made past the ledger, or take them back: `remit graph adopt` and `quarantine`.
+
+Steps of an adoption:
+    (1) Find what differs, by name.
+    (2) Try each edit as the command that it would be, in an order in which one can follow the other.
+    (3) Set aside what is accepted: the graph is what the ledger says, and what was written is kept.
+    (4) Give the commands. Each is decided again by its laws and the policy, on the newest state, and appended.
+    (5) Look again, so that the alarm says what is left.
+
+What is refused stays where it is, gives no authority, and is named with the reason until somebody takes it back.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
+
+from remit_graph.drift import Slip
+from remit_graph.errors import ModelError
+from remit_graph.model.builtin import Governance
+from remit_graph.view.apply import apply_changes
+from remit_graph.view.journal import Journal
+from remit_service.governance.consequences import concluded
+from remit_service.governance.foreign import Edit, edits_of, hands_on
+from remit_service.governance.law import Actor, permitted, refused_by_policy
+from remit_service.writer.command import Accepted, Refused, Submission
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from remit_graph.drift import Finding, Materialised
+    from remit_graph.model.instant import Instant
+    from remit_graph.view.state import View
+    from remit_service.governance.governor import Governor, Order
+    from remit_service.keeping.drift import DriftWatch
+    from remit_service.policy import Policy
+    from remit_service.writer.command import Verdict
+
+REASON: Final = "adopted from the graph"
+_ENDS: Final = frozenset({"Principal", "Resource", "Selector"})
+"""Labels of nodes that an adopted edge brings along where they were made for it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Told:
+    """What came of one edit: `revision` where it was adopted, `refused` where it was not, neither for a trial."""
+
+    edit: Edit
+    refused: Refused | None = None
+    revision: int | None = None
+
+    def record(self) -> dict[str, Any]:
+        """Return the form of answers."""
+        told = shown(self.edit.finding)
+        if self.edit.verb:
+            told["command"] = self.edit.verb
+        if self.revision is not None:
+            told["revision_number"] = self.revision
+        if self.refused is not None:
+            told |= {"code": self.refused.code, "message": self.refused.message}
+            if reasons := self.refused.facts.get("reasons"):
+                told["reasons"] = [dict(each) for each in reasons]
+        return told
+
+
+def shown(finding: Finding) -> dict[str, Any]:
+    """Return a finding as answers show it, without the database's own id (faults.md F078)."""
+    told: dict[str, Any] = {
+        "slip": str(finding.slip),
+        "kind": finding.kind,
+        "name": finding.name,
+        "sentence": finding.sentence,
+    }
+    if finding.record is not None:
+        told["proposal"] = dict(finding.record)
+    return told
+
+
+async def adopt(
+    governor: Governor,
+    watch: DriftWatch,
+    order: Order,
+    *,
+    speaks_for: Callable[[str], bool] = lambda _principal: False,
+    reason: str | None = None,
+    dry_run: bool = False,
+) -> dict[str, Any]:
+    """Make every edit that the laws and the policy allow a change of the ledger, and say why the others are none.
+
+    Args:
+        governor: Where commands are given.
+        watch: Where edits are found.
+        order: Who adopts.
+        speaks_for: In whose name besides the caller may act: a delegation is made in the name of who hands on.
+        reason: For the ledger.
+        dry_run: Whether to tell only what would be.
+
+    Raises:
+        LedgerError: the store cannot be asked; what is adopted so far stays so.
+    """
+    graph, point = watch.graph, governor.point
+    # (1) Find.
+    found = [] if graph is None else await watch.look()
+
+    # (2) Try.
+    def actor_of(finding: Finding) -> str:
+        delegator = hands_on(finding)
+        return delegator if delegator is not None and speaks_for(delegator) else order.actor
+
+    tried = _tried(edits_of(found, point.view, actor_of), point.policy, point.view, point.now())
+    accepted = [each.edit for each in tried if each.refused is None]
+    brought = _brought_along(accepted, found)
+    told = [each for each in tried if each.edit.finding not in brought]
+    accepted = [each for each in accepted if each.finding not in brought]
+    if dry_run or graph is None:
+        return _answer(told, dry_run=dry_run)
+    # (3) Set aside.
+    await _set_aside(graph, [*(each.finding for each in accepted), *brought])
+    # (4) Give the commands.
+    done = [await _given(governor, each, order, reason or REASON) for each in accepted]
+    # (5) Look again.
+    await watch.look()
+    return _answer([*done, *(each for each in told if each.refused is not None)], dry_run=False)
+
+
+async def quarantine(
+    governor: Governor, watch: DriftWatch, order: Order, *, dry_run: bool = False
+) -> dict[str, Any] | Refused:
+    """Bring the whole graph to what the ledger says, and keep what was written as `(:Foreign)` nodes.
+
+    That is for whoever may apply a world.
+
+    Raises:
+        LedgerError: the store cannot be asked; nothing was changed.
+    """
+    point, actor = governor.point, Actor(principal=order.actor)
+    decision = permitted(point.policy, point.view, point.now(), actor, Governance.APPLY_WORLD)
+    await governor.record(actor, order, "QUARANTINE", dry_run=dry_run)
+    if refused := refused_by_policy(decision):
+        return refused
+    found = await watch.look()
+    if found and watch.graph is not None and not dry_run:
+        await watch.graph.set_aside(found)
+        await watch.look()
+    return {"set_aside": [shown(each) for each in found], "dry_run": dry_run}
+
+
+async def kept(graph: Materialised | None) -> list[dict[str, Any]]:
+    """Return what was ever set aside, oldest first, with the properties it had.
+
+    Raises:
+        LedgerError: the store cannot be asked.
+    """
+    if graph is None:
+        return []
+    return [{**shown(each), "properties": dict(each.properties)} for each in await graph.was_set_aside()]
+
+
+def _answer(told: Sequence[Told], *, dry_run: bool) -> dict[str, Any]:
+    return {
+        "adopted": [each.record() for each in told if each.refused is None],
+        "refused": [each.record() for each in told if each.refused is not None],
+        "dry_run": dry_run,
+    }
+
+
+def _tried(edits: Sequence[Edit], policy: Policy, view: View, at: Instant) -> list[Told]:
+    """Decide each edit on what those before it would make, and take all of it back."""
+    journal = Journal()
+    told: list[Told] = []
+    try:
+        for edit in edits:
+            verdict = _decided(edit, Actor(principal=edit.actor), policy, view, at)
+            if isinstance(verdict, Refused):
+                told.append(Told(edit=edit, refused=verdict))
+                continue
+            apply_changes(view, verdict.changes, journal, revision=view.revision + 1, at=at)
+            told.append(Told(edit=edit))
+    finally:
+        journal.undo()
+    return told
+
+
+def _decided(edit: Edit, actor: Actor, policy: Policy, view: View, at: Instant) -> Verdict:
+    if edit.asked is None:
+        return edit.refused or Refused(code="malformed_request", message=edit.finding.sentence)
+    if edit.finding.slip is Slip.REMOVED and _is_over(edit, view):
+        # It ended with another edit of the same adoption.
+        return Accepted(changes=(), result={})
+    try:
+        verdict = edit.asked.decide(policy, view, at, actor)
+    except ModelError as error:
+        return Refused(code=error.code, message=error.message, facts=error.facts)
+    return concluded(verdict, view, at, policy)
+
+
+def _is_over(edit: Edit, view: View) -> bool:
+    if edit.finding.joins is None:
+        return edit.finding.name.removeprefix("principal/") not in view.principals
+    return edit.finding.name.rpartition("@")[0] not in view.edges
+
+
+def _brought_along(accepted: Sequence[Edit], found: Sequence[Finding]) -> list[Finding]:
+    """Return the nodes that were made for accepted edges and are nothing by themselves: selectors, bare names."""
+    ends = {end for each in accepted for end in each.finding.joins or () if each.finding.slip is Slip.ADDED}
+    by_command = {each.finding.name for each in accepted if each.finding.joins is None}
+    nodes = [each for each in found if each.joins is None and each.slip is Slip.ADDED and each.kind in _ENDS]
+    return [each for each in nodes if each.name in ends and each.name not in by_command]
+
+
+async def _set_aside(graph: Materialised, findings: Sequence[Finding]) -> None:
+    if findings:
+        await graph.set_aside(findings)
+
+
+async def _given(governor: Governor, edit: Edit, order: Order, reason: str) -> Told:
+    if edit.asked is None:
+        return Told(edit=edit, refused=edit.refused)
+    actor = Actor(principal=edit.actor)
+    done = await governor.point.submit(
+        Submission(
+            action=edit.asked.action.value,
+            actor=edit.actor,
+            decide=partial(_decided_anew, edit, actor, governor.point.policy),
+            reason=reason,
+        )
+    )
+    await governor.record(actor, order, edit.asked.action.value)
+    if isinstance(done.verdict, Refused):
+        return Told(edit=edit, refused=done.verdict)
+    return Told(edit=edit, revision=done.revision)
+
+
+def _decided_anew(edit: Edit, actor: Actor, policy: Policy, view: View, at: Instant) -> Verdict:
+    actor.decisions.clear()
+    return _decided(edit, actor, policy, view, at)
