@@ -37,6 +37,7 @@ FORMS: dict[str, list[list[str]]] = {
     "graph quarantine": [[], ["--list"]],
     "graph show": [[], ["instance:a"], ["wp:post:1"], ["edge"]],
     "operation outcome": [["coord_1", "--context", "rows=12"]],
+    "rehearse": [["instance:a", "instance:b", "READ", "wp:post:1"]],
     "revoke": [["edge"]],
 }
 """Verbs whose arguments choose the route, or that need more than what is required."""

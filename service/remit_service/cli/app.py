@@ -31,6 +31,7 @@ from remit_service.cli import (
     presence,
     principals,
     queue,
+    rehearse,
     review,
     revoke,
     search,
@@ -92,6 +93,7 @@ store.app.command("restore")(backup.restore)
 store.app.command("reopen")(backup.reopen)
 app.command("queue")(queue.queue)
 app.command("receipt")(operation.receipt)
+app.command("rehearse")(rehearse.rehearse)
 app.command("changes")(feed.changes)
 app.command("notices")(feed.notices)
 app.add_typer(waiter.app, name="waiter", help="Waits: show, leave.")

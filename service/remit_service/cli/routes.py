@@ -123,6 +123,7 @@ ROUTES: Final[Mapping[str, tuple[str, ...]]] = {
     "principal show": ("GET /v1/graph/principals/{principal}",),
     "queue": ("GET /v1/queues/{key}",),
     "receipt": ("GET /v1/receipts/{coordination_id}",),
+    "rehearse": ("POST /v1/operations",),
     "review": ("GET /v1/graph/review",),
     "revoke": ("POST /v1/revocations",),
     "search action": ("POST /v1/search",),
