@@ -87,7 +87,9 @@ def test_a_killed_store_costs_time_and_nothing_else(neo4j_of_this_run: Neo4jServ
     server.clear()
     with ExitStack() as ends:
         replicas = [
-            ServedReplica(name, neo4j_settings(server), tmp_path, max_staleness_seconds=str(MAX_STALENESS))
+            ServedReplica(
+                name, neo4j_settings(server), tmp_path, settings={"max_staleness_seconds": str(MAX_STALENESS)}
+            )
             for name in ("one", "two")
         ]
         for each in replicas:

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 ROOT: Final = Path(__file__).parents[2]
 SEO: Final = ROOT / "fixtures" / "worlds" / "seo.yaml"
 AGENT: Final = "instance:seo-agent-8"
+TRIES: Final = 10
+"""Each of them waits for some seconds itself."""
 
 SKEWED: Final = """
 import sys, time
@@ -45,7 +47,7 @@ class ServedReplica:
         *,
         options: Sequence[str] = (),
         clock_off_seconds: float = 0.0,
-        **settings: str,
+        settings: Mapping[str, str] | None = None,
     ) -> None:
         """Prepare it; nothing runs yet.
 
@@ -68,7 +70,7 @@ class ServedReplica:
             "REMIT_REPLICA": name,
             "REMIT_WORLD": str(SEO),
             **store,
-            **{f"REMIT_{key.upper()}": value for key, value in settings.items()},
+            **{f"REMIT_{key.upper()}": value for key, value in (settings or {}).items()},
         }
         self.process = Process([*command, *options], folder / name, environment)
         self.client = httpx.Client(base_url=self.url, timeout=30)
@@ -125,10 +127,18 @@ class ServedReplica:
         return codes
 
     def disable(self, *, disabled: bool) -> str:
-        """Disable the agent, or enable it, and return the token of the revision in which that was done."""
+        """Disable the agent, or enable it, and return the token of the revision in which that was done.
+
+        A decision point that is cut off in the middle of a write keeps the head locked until the database ends it, ten
+        seconds later; others are told 503 meanwhile, that nothing was appended, and to come again.
+        """
         body = {"disabled": disabled, "actor": "human:chief"}
-        reply = self.client.patch(f"/v1/principals/{AGENT}", json=body)
-        assert reply.status_code == 200, reply.text
+        path = f"/v1/principals/{AGENT}"
+        reply = self.client.patch(path, json=body)
+        for _ in range(TRIES):
+            if reply.status_code == httpx.codes.SERVICE_UNAVAILABLE:
+                reply = self.client.patch(path, json=body)
+        assert reply.status_code == httpx.codes.OK, reply.text
         return str(reply.json()["revision"])
 
 
