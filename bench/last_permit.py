@@ -89,6 +89,8 @@ def _round(revoking: ServedReplica, asked: ServedReplica) -> float:
                 asked_at.append(before)
                 begun.set()
 
+    # What the round before enabled may have to reach this one yet.
+    wait_until(lambda: not asked.codes(), within_seconds=GIVE_UP_SECONDS)
     thread = threading.Thread(target=ask)
     thread.start()
     if not begun.wait(GIVE_UP_SECONDS):
@@ -99,6 +101,4 @@ def _round(revoking: ServedReplica, asked: ServedReplica) -> float:
     if not denied.is_set():
         raise AssertionError(f"`{asked.name}` permits {GIVE_UP_SECONDS} s after the revocation")
     revoking.disable(disabled=False)
-    # The next round begins where all of them permit.
-    wait_until(lambda: not asked.codes(), within_seconds=GIVE_UP_SECONDS)
     return max(0.0, asked_at[-1] - acknowledged) * 1e6
