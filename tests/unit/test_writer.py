@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from datetime import timedelta
@@ -196,6 +197,24 @@ async def test_a_command_waiting_when_the_process_stops_is_told_so(tmp_path: Pat
         await writer.aclose()
         with pytest.raises(LedgerUnavailable):
             await asyncio.wait_for(task, 5)
+
+
+async def test_a_caller_that_has_gone_leaves_no_error_behind(tmp_path: Path) -> None:
+    """Whoever hung up while its command waited is not told that the process stops, and nothing is logged for it."""
+    unseen: list[dict[str, Any]] = []
+    asyncio.get_running_loop().set_exception_handler(lambda _loop, context: unseen.append(context))
+    async with a_writer(tmp_path / "l.db") as (writer, _replica):
+        await writer.aclose()
+        gone = asyncio.create_task(writer.submit(put("role:a")))
+        await asyncio.sleep(0)
+        gone.cancel()
+        await asyncio.gather(gone, return_exceptions=True)
+        await writer.aclose()
+    # The task holds its frames, and they what it waited for.
+    del gone
+    gc.collect()
+
+    assert unseen == []
 
 
 async def test_a_command_that_cannot_be_decided_harms_no_other(tmp_path: Path) -> None:

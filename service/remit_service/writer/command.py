@@ -112,6 +112,8 @@ class Waiting:
             self.done.set_result(done)
 
     def fail(self, error: BaseException) -> None:
-        """Tell the caller that nothing came of it, once."""
+        """Tell the caller that nothing came of it, once; a caller that has gone needs not be told."""
         if not self.done.done():
             self.done.set_exception(error)
+            # Looked at here, it is no error that nobody saw: whoever still waits is told all the same.
+            self.done.exception()

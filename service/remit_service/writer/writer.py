@@ -124,7 +124,6 @@ class Writer:
             stored = await self._stored(waiting.submission)
         except BaseException as error:
             waiting.fail(error)
-            waiting.done.exception()
             raise
         if stored is not None:
             waiting.resolve(stored)
