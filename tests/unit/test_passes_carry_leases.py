@@ -39,6 +39,7 @@ dimensions: [environment]
 resource_types:
   worker: {key: "worker:{id}", concurrency: WRITE_EXCLUSIVE}
 actions:
+  READ: {class: read}
   DEPLOY: {class: write, domain: APPLICATION_DEPLOY, risk: HIGH, reversible: true}
   DELETE: {class: write, domain: APPLICATION_DEPLOY, risk: CRITICAL, reversible: false}
 principals:
@@ -53,6 +54,7 @@ resources:
 grants:
   - {edge_id: first, edge: MAY_WRITE, from: "instance:a", to: "worker:*", scope: {actions: [DEPLOY, DELETE]}}
   - {edge_id: other, edge: MAY_WRITE, from: "instance:b", to: "worker:*", scope: {actions: [DEPLOY, DELETE]}}
+  - {edge_id: reader, edge: MAY_READ, from: "instance:a", to: "worker:*"}
   - {edge_id: editor, edge: MAY_APPROVE, from: "human:editor", to: "worker:*"}
 enforcement_points:
   - {id: "service:gateway", identities: ["key:gateway"], speaks_for: ["*:*"], trusted: [resource_version],
@@ -273,10 +275,12 @@ async def test_an_approval_is_not_used_again_for_a_changed_plan(hands: Hands) ->
     again = await desk.ask(
         "instance:a", "DELETE", "worker:w", {**old, "expected_version": "v2", "resource_version": "v2"}
     )
+    reread = await desk.ask("instance:a", "READ", "worker:w", {})
     anew = await hands.approve(version="v2")
     fresh = await hands.take({"approval_id": anew, "expected_version": "v2", "resource_version": "v2"}, "DELETE")
 
     stale = next(each for each in failed.reasons if each.code == "stale_resource_version")
     assert ("v1" in stale.message, "v2" in stale.message) == (True, True)
     assert {"approval_required", "approval_stale"} <= set(codes(again))
+    assert reread.outcome == "execute"
     assert fresh["state"] == "HELD"
