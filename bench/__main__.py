@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 import json
+import signal
+import sys
 from typing import TYPE_CHECKING
 
 from bench import appends, fairness, http, inprocess, last_permit, leases, load_graph, many_edges, revoke, search, turns
@@ -54,6 +56,8 @@ def main() -> None:
     parser.add_argument("--only", action="append", metavar="NAME", help="run this case; may be given again")
     parser.add_argument("--quick", action="store_true", help="small and short, to see that it runs")
     options = parser.parse_args()
+    # Whoever ends a run that takes too long must not be left with the servers it has started.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     known = cases(quick=options.quick)
     names = options.only or list(known)
     for name in names:
