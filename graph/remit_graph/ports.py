@@ -21,7 +21,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Final, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Sequence
+    from collections.abc import AsyncIterator, Callable, Sequence
 
     from remit_graph.model.change import Command, Entry, Row
     from remit_graph.model.instant import Instant
@@ -253,8 +253,15 @@ class Ledger(Protocol):
         """
         ...
 
-    async def watch(self, after: int, within: timedelta) -> Sequence[Entry]:
-        """Wait until revisions after `after` exist and return some as `read` does, or nothing when `within` is over."""
+    async def watch(self, after: int, within: timedelta, *, known: Callable[[], int] | None = None) -> Sequence[Entry]:
+        """Wait until revisions after `after` exist and return some as `read` does, or nothing when `within` is over.
+
+        Args:
+            after: The last revision that the caller has.
+            within: The longest wait.
+            known: Says which revision the caller has by now, where it gets some elsewhere, as from its own appends:
+                those are not read, and do not end the wait.
+        """
         ...
 
     def rows(self, after: int = 0) -> AsyncIterator[Row]:

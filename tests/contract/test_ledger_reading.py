@@ -24,6 +24,9 @@ from tests.contract.ledger_commands import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from remit_graph.model.change import Entry
     from remit_graph.ports import Ledger
     from tests.contract.ledgers import Store
 
@@ -139,6 +142,26 @@ async def test_watch_wakes_for_an_append(store: Store, *, same: bool) -> None:
     entry = await append(writing)
 
     assert await asyncio.gather(*waiting) == [[entry]] * 3
+
+
+async def test_watch_does_not_read_what_the_reader_knows_by_then(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a process appends itself it has already: the wait goes on, and ends with the first that is news."""
+    ledger, known, read_once = await store.open(), [0], asyncio.Event()
+    read = ledger.read
+
+    async def noting(after: int, limit: int) -> Sequence[Entry]:
+        found = await read(after, limit)
+        read_once.set()
+        return found
+
+    monkeypatch.setattr(ledger, "read", noting)
+    waiting = asyncio.create_task(ledger.watch(0, LONG, known=lambda: known[0]))
+    await read_once.wait()
+
+    known[0] = (await append(ledger)).revision
+    news = await append(ledger)
+
+    assert await waiting == [news]
 
 
 async def test_watch_follows_every_append(store: Store) -> None:

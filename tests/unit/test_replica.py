@@ -253,9 +253,9 @@ async def test_a_revision_that_takes_long_to_read_is_waited_for(
     async with a_replica(tmp_path / "l.db", clock, max_staleness=timedelta(milliseconds=4)) as replica:
         watch = replica.ledger.watch
 
-        async def slow(after: int, within: timedelta) -> Any:
+        async def slow(*asked: Any, **more: Any) -> Any:
             await asyncio.sleep(0.15)
-            return await watch(after, within)
+            return await watch(*asked, **more)
 
         replica.ledger.watch = slow  # type: ignore[method-assign]
         await append(replica, principal("role:a"))

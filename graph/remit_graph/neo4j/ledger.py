@@ -13,9 +13,8 @@ Rules:
 
 from __future__ import annotations
 
-import asyncio
 import secrets
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from remit_graph.neo4j import append, checkpoints, read, set_aside, standing, store, turns
 from remit_graph.neo4j.backlog import Backlog
@@ -28,9 +27,10 @@ from remit_graph.neo4j.spell import respell, spell
 from remit_graph.neo4j.watch import Bell
 from remit_graph.ports import USABLE, State, new_store_id
 from remit_graph.refusals import not_unfinished, require_state, why_not_moved
+from remit_graph.watching import wait_for_entries
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Mapping, Sequence
+    from collections.abc import AsyncIterator, Callable, Mapping, Sequence
     from datetime import timedelta
 
     from neo4j import AsyncManagedTransaction
@@ -40,9 +40,6 @@ if TYPE_CHECKING:
     from remit_graph.neo4j.options import Neo4jOptions
     from remit_graph.neo4j.spell import Spelled
     from remit_graph.ports import Beginning, Checkpoint, Head, Seen, Stored, StoredResult, Turn
-
-WATCHED_AT_ONCE: Final = 1_000
-"""Revisions that `watch` returns at most; whoever is further behind asks again."""
 
 
 class Neo4jLedger:
@@ -141,7 +138,7 @@ class Neo4jLedger:
 
     async def _append(self, expected: Head, spelled: Spelled) -> Sequence[Entry]:
         done = await append.append(self._database, expected, spelled, self._name)
-        self._bell.ring()
+        self._bell.ring(done.entries[-1].revision)
         if not done.materialised:
             self._backlog.wake()
         return list(done.entries)
@@ -162,19 +159,10 @@ class Neo4jLedger:
         """Return up to `limit` whole revisions after `after`; see the port."""
         return await read.read_entries(self._database, self._realm, after, limit)
 
-    async def watch(self, after: int, within: timedelta) -> Sequence[Entry]:
+    async def watch(self, after: int, within: timedelta, *, known: Callable[[], int] | None = None) -> Sequence[Entry]:
         """Wait until revisions after `after` exist and return up to 1,000 of them; see the port."""
-        deadline = asyncio.get_running_loop().time() + within.total_seconds()
-        with self._bell.listening() as rung:
-            while True:
-                rung.clear()
-                if entries := await self.read(after, WATCHED_AT_ONCE):
-                    return entries
-                try:
-                    async with asyncio.timeout_at(deadline):
-                        await rung.wait()
-                except TimeoutError:
-                    return []
+        with self._bell.listening() as listener:
+            return await wait_for_entries(listener, self.read, within, known or (lambda: after))
 
     async def rows(self, after: int = 0) -> AsyncIterator[Row]:
         """Stream the rows after `after` up to the head of this moment; see the port."""

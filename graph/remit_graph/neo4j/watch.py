@@ -1,7 +1,7 @@
 """How a waiting reader learns of a new revision: at once from this process, within a poll from another.
 
 All who wait share one task that looks at the head. It looks often while revisions come, and more and more seldom while
-none does. Being woken is a hint and nothing more: the waiter reads again, and meets an error of the database itself.
+none does. Where it cannot look, those who wait are woken, and meet the error of the database themselves.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
 from remit_graph.errors import LedgerError
+from remit_graph.watching import UNKNOWN, Listener
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator
@@ -28,28 +29,28 @@ class Bell:
         self._look = look
         self._fast = options.poll_fast.total_seconds()
         self._slow = options.poll_slow.total_seconds()
-        self._waiting: set[asyncio.Event] = set()
+        self._waiting: set[Listener] = set()
         self._polling: asyncio.Task[None] | None = None
 
     @contextmanager
-    def listening(self) -> Iterator[asyncio.Event]:
-        """Give an event that every ring sets."""
-        event = asyncio.Event()
-        self._waiting.add(event)
+    def listening(self) -> Iterator[Listener]:
+        """Give a listener that hears every ring."""
+        listener = Listener()
+        self._waiting.add(listener)
         if self._polling is None:
             self._polling = asyncio.create_task(self._poll())
         try:
-            yield event
+            yield listener
         finally:
-            self._waiting.discard(event)
+            self._waiting.discard(listener)
             if not self._waiting and self._polling is not None:
                 self._polling.cancel()
                 self._polling = None
 
-    def ring(self) -> None:
-        """Wake everyone who waits now."""
-        for event in self._waiting:
-            event.set()
+    def ring(self, revision: int = UNKNOWN) -> None:
+        """Tell everyone who waits now that the ledger is at `revision`."""
+        for listener in self._waiting:
+            listener.hear(revision)
 
     async def _poll(self) -> None:
         seen: int | None = None
@@ -58,12 +59,11 @@ class Bell:
             try:
                 revision = await self._look()
             except LedgerError:
-                # The waiters read, and meet the error themselves.
                 self.ring()
                 pause = self._slow
             else:
                 pause = self._fast if revision != seen else min(pause * SLOWER, self._slow)
                 if revision != seen:
                     seen = revision
-                    self.ring()
+                    self.ring(revision)
             await asyncio.sleep(pause)

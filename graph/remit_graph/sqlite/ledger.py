@@ -16,7 +16,7 @@ import asyncio
 import secrets
 from datetime import timedelta
 from functools import partial
-from typing import TYPE_CHECKING, Final, Self, TypeVar
+from typing import TYPE_CHECKING, Self, TypeVar
 
 from remit_graph.errors import ForeignStore
 from remit_graph.ports import USABLE, Seen, State, new_store_id
@@ -31,6 +31,7 @@ from remit_graph.sqlite.statements import STATEMENTS
 from remit_graph.sqlite.store_file import StoreFile, require_ledger, write_ahead
 from remit_graph.sqlite.transaction import writing
 from remit_graph.sqlite.watch import Bell, Poller
+from remit_graph.watching import wait_for_entries
 
 if TYPE_CHECKING:
     import sqlite3
@@ -42,9 +43,6 @@ if TYPE_CHECKING:
     from remit_graph.sqlite.spell import Revision
 
 T = TypeVar("T")
-
-WATCHED_AT_ONCE: Final = 1_000
-"""Revisions that `watch` returns at most; whoever is further behind asks again."""
 
 
 class SqliteLedger:
@@ -119,7 +117,10 @@ class SqliteLedger:
         if not batch:
             return []
         require_state(expected, self._accepts - {State.MOVED}, str(self._path))
-        return await self._writer.run(lambda connection: self._append(connection, expected, spell(expected, batch)))
+        entries = await self._writer.run(lambda connection: self._append(connection, expected, spell(expected, batch)))
+        # Here and not on the writer's thread: whoever awaits this has the entries before a reader of this loop wakes.
+        self._bell.ring(entries[-1].revision)
+        return entries
 
     async def put_back(self, expected: Head, revisions: Sequence[Stored]) -> Head:
         """Append `revisions` to an unfinished ledger as they stand; see the port."""
@@ -144,19 +145,10 @@ class SqliteLedger:
         """Return up to `limit` whole revisions after `after`; see the port."""
         return await self._readers.run(lambda connection: read.read_entries(connection, after, limit))
 
-    async def watch(self, after: int, within: timedelta) -> Sequence[Entry]:
+    async def watch(self, after: int, within: timedelta, *, known: Callable[[], int] | None = None) -> Sequence[Entry]:
         """Wait until revisions after `after` exist and return up to 1,000 of them; see the port."""
-        deadline = asyncio.get_running_loop().time() + within.total_seconds()
-        with self._bell.listening() as rung:
-            while True:
-                rung.clear()
-                if entries := await self.read(after, WATCHED_AT_ONCE):
-                    return entries
-                try:
-                    async with asyncio.timeout_at(deadline):
-                        await rung.wait()
-                except TimeoutError:
-                    return []
+        with self._bell.listening() as listener:
+            return await wait_for_entries(listener, self.read, within, known or (lambda: after))
 
     async def rows(self, after: int = 0) -> AsyncIterator[Row]:
         """Stream the rows after `after` up to the head of this moment; see the port."""
@@ -272,7 +264,6 @@ class SqliteLedger:
     def _append(self, connection: sqlite3.Connection, expected: Head, revisions: Sequence[Revision]) -> Sequence[Entry]:
         with writing(connection, self._lock, self._path):
             append.write(connection, expected, revisions, self._options, self._name)
-        self._bell.ring()
         return [each.entry for each in revisions]
 
     async def _write(self, work: Callable[[sqlite3.Connection], T]) -> T:

@@ -1,8 +1,4 @@
-"""How a waiting reader learns of a new revision: at once from this process, within a poll from another.
-
-A waiter is registered before it reads, and woken for every commit after that, so no revision is missed between the
-read and the wait. Being woken is a hint and nothing more: the waiter reads again.
-"""
+"""How a waiting reader learns of a new revision: at once from this process, within a poll from another."""
 
 from __future__ import annotations
 
@@ -14,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from remit_graph.errors import LedgerError
 from remit_graph.sqlite.statements import STATEMENTS
+from remit_graph.watching import UNKNOWN, Listener
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -27,33 +24,33 @@ class Bell:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._waiting: dict[asyncio.Event, asyncio.AbstractEventLoop] = {}
+        self._waiting: dict[Listener, asyncio.AbstractEventLoop] = {}
         self.wanted = threading.Event()
         """Set while somebody waits."""
 
     @contextmanager
-    def listening(self) -> Iterator[asyncio.Event]:
-        """Give an event of the running loop that every ring sets."""
-        event = asyncio.Event()
+    def listening(self) -> Iterator[Listener]:
+        """Give a listener of the running loop that hears every ring."""
+        listener = Listener()
         with self._lock:
-            self._waiting[event] = asyncio.get_running_loop()
+            self._waiting[listener] = asyncio.get_running_loop()
             self.wanted.set()
         try:
-            yield event
+            yield listener
         finally:
             with self._lock:
-                del self._waiting[event]
+                del self._waiting[listener]
                 if not self._waiting:
                     self.wanted.clear()
 
-    def ring(self) -> None:
-        """Wake everyone who waits now."""
+    def ring(self, revision: int = UNKNOWN) -> None:
+        """Tell everyone who waits now that the ledger is at `revision`."""
         with self._lock:
             waiting = list(self._waiting.items())
-        for event, loop in waiting:
+        for listener, loop in waiting:
             # A loop that was closed has nobody left to wake.
             with suppress(RuntimeError):
-                loop.call_soon_threadsafe(event.set)
+                loop.call_soon_threadsafe(listener.hear, revision)
 
 
 class Poller:

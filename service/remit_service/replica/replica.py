@@ -195,7 +195,8 @@ class Replica:
         """Take what is new, wait for it a while, and note how fresh the view is."""
         if self._fresh.wants_head:
             await self._within_silence(self._checked_head())
-        entries = await self._within_silence(self.ledger.watch(self.view.revision, self._look_within))
+        news = self.ledger.watch(self.view.revision, self._look_within, known=lambda: self.view.revision)
+        entries = await self._within_silence(news)
         self._silences = 1
         await self._take_along(entries)
         if not entries:
