@@ -77,7 +77,8 @@ class _Settling:
                 return
             yield from self._try(turns, waiter)
             if work.record("waiter", waiter["id"]) is None and waiter["acquisition"] == "WEIGHTED_FAIR":
-                # Serving one class puts the others before it.
+                # Serving one class puts the others before it, in the queue it was served from.
+                self._keys.update(dict.fromkeys(keys_of(waiter)))
                 self._break_cycles()
                 self.goes_on = True
                 return
