@@ -104,5 +104,10 @@ def set_up_logging(settings: Settings) -> None:
             renderer,
         ],
         wrapper_class=structlog.make_filtering_bound_logger(level),
-        logger_factory=structlog.PrintLoggerFactory(file=sys.stderr),
+        logger_factory=_standard_error,
     )
+
+
+def _standard_error(*_: object) -> structlog.PrintLogger:
+    """Return a logger on standard error as it is now: whoever embeds this may have replaced it since."""
+    return structlog.PrintLogger(sys.stderr)
