@@ -78,13 +78,13 @@ def test_two_publishers_over_two_decision_points(pair: Pair, hire: Any) -> None:
     """Started at once over different decision points, one runs and two follow; at its end exactly one goes on."""
     job = "job:daily-seo-publish"
     runners = [
-        hire(pair[place % 2], begin(f"instance:runner-{name}", "RUN_JOB", job, ttl_seconds=2))
+        hire(pair[place % 2], begin(f"instance:runner-{name}", "RUN_JOB", job, ttl_seconds=10))
         for place, name in enumerate("abc")
     ]
     answers = [each.hear() for each in runners]
     first = next(each for each in answers if each["status"] == 201)
     later = [
-        hire(pair[place % 2], begin(f"instance:runner-{name}", "RUN_JOB", job, wait_seconds=6))
+        hire(pair[place % 2], begin(f"instance:runner-{name}", "RUN_JOB", job, wait_seconds=20))
         for place, name in enumerate("abc")
         if answers[place]["status"] == 409
     ]
