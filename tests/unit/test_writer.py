@@ -355,7 +355,7 @@ async def test_a_turn_that_finds_nothing_to_append_is_passed_on(tmp_path: Path) 
         # The turn is passed on after the answer, and would last ten minutes if it were not.
         async with asyncio.timeout(20):
             while not (await other.take_turn()).mine:
-                await asyncio.sleep(0)
+                await replica.catch_up()
         await other.aclose()
 
 
