@@ -110,7 +110,8 @@ class Reference(State):
         ):
             raise Broken("tokens_only_grow", f"{what} shares the token of another grant it conflicts with")
         self.step.raised_by[held.id] = held.operation
-        if token > fence.last or not fence.members:
+        # A revocation may have raised the token to this one already; whoever is under an older one shares nothing.
+        if all(token > older for older, _ in fence.members.values()):
             fence.members.clear()
         fence.last = token
         fence.members[held.id] = (token, held.op)
