@@ -41,7 +41,7 @@ def cases(*, quick: bool) -> dict[str, Callable[[], list[Row]]]:
         "appends": lambda: appends.rows(seconds, with_neo4j=not quick),
         "last_permit": lambda: last_permit.rows(3 if quick else 200, with_neo4j=not quick),
         "many_edges": lambda: [] if quick else many_edges.rows(1_000_000),
-        "turns": lambda: turns.rows(2.0 if quick else 10.0, neo4j=not quick),
+        "turns": lambda: turns.rows(2.0 if quick else 10.0, with_neo4j=not quick),
         "search": lambda: search.rows(2_000 if quick else 100_000),
         "revoke": lambda: revoke.rows(2_000 if quick else 100_000),
         "http": lambda: http.remit(seconds),

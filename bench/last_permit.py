@@ -12,7 +12,7 @@ import threading
 from contextlib import ExitStack
 from pathlib import Path
 from time import monotonic, perf_counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from bench.report import Row, percentiles, tell
 from bench.stores import name_of, neo4j
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
     from remit_graph.neo4j import Neo4jOptions
 
-WARM_UP: int = 10
-GIVE_UP_SECONDS = 30.0
+WARM_UP: Final = 10
+GIVE_UP_SECONDS: Final = 30.0
 
 
 def rows(rounds: int, *, with_neo4j: bool = True) -> list[Row]:

@@ -1,4 +1,4 @@
-"""Leases in this process, on the embedded store: distinct keys, one hot key, and a long queue with dead waiters in it."""
+"""Leases in this process: distinct keys on both stores, and one hot key on the embedded one."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from remit_graph.model.change import Change, Command
 from remit_graph.model.instant import SECOND
 from remit_graph.model.realm import EnforcementPoint
 from remit_service.activating import put_policy_in_force
+from remit_service.cli.target import Unrecorded
 from remit_service.clock import SystemClock
 from remit_service.coordinator.coordinator import Coordinator
 from remit_service.coordinator.leases import Leases
@@ -48,13 +49,6 @@ def _people(count: int) -> list[Change]:
         changes.append(Change("principal.put", {"id": name, "trust": 2}))
         changes.append(edge(f"acts-{index}", "ACTS_AS", name, "role:level-2"))
     return changes
-
-
-class Unrecorded:
-    """Keeps no decisions: what the log costs is another case."""
-
-    async def record(self, *_: Any) -> None:
-        """Do nothing."""
 
 
 class Bench:

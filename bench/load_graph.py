@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import subprocess
 import sys
 import tempfile
 from itertools import islice
@@ -12,7 +11,7 @@ from pathlib import Path
 from time import perf_counter, process_time
 from typing import TYPE_CHECKING, Any
 
-from bench.report import Row, memory_mib, tell
+from bench.report import Row, in_a_process, memory_mib, tell
 from bench.world import base, beside, chain
 from remit_graph.model.change import Command
 from remit_graph.sqlite.ledger import SqliteLedger
@@ -56,10 +55,7 @@ def rows(edges: int) -> list[Row]:
 
 
 def _in_a_process(what: str, path: Path, edges: int) -> dict[str, Any]:
-    done = subprocess.run(
-        [sys.executable, "-m", "bench.load_graph", what, str(path), str(edges)], capture_output=True, check=True
-    )
-    found: dict[str, Any] = json.loads(done.stdout)
+    found: dict[str, Any] = in_a_process("bench.load_graph", what, str(path), str(edges))
     return found
 
 

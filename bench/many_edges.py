@@ -9,14 +9,13 @@ from __future__ import annotations
 
 import asyncio
 import json
-import subprocess
 import sys
 from time import perf_counter, process_time
 from typing import TYPE_CHECKING, Any, Self
 
 from bench.inprocess import measure, shipped
 from bench.load_graph import fill
-from bench.report import Row, memory_mib, percentiles, tell
+from bench.report import Row, in_a_process, memory_mib, percentiles, tell
 from bench.stores import REALM, neo4j, options_of
 from bench.world import base, beside, chain, view_of
 from remit_graph.neo4j import Neo4jLedger
@@ -60,10 +59,7 @@ def rows(edges: int) -> list[Row]:
 def _in_a_process(what: str, options: Neo4jOptions, edges: int) -> dict[str, Any]:
     tell(f"{edges:,} edges on Neo4j: {what}")
     address = json.dumps({"url": options.url, "user": options.user, "password": options.password})
-    done = subprocess.run(
-        [sys.executable, "-m", "bench.many_edges", what, address, str(edges)], stdout=subprocess.PIPE, check=True
-    )
-    found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    found: dict[str, Any] = in_a_process("bench.many_edges", what, address, str(edges))
     return found
 
 

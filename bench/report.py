@@ -100,3 +100,9 @@ def document(rows: Sequence[Row]) -> dict[str, Any]:
 def tell(message: str) -> None:
     """Say what is being measured, on standard error."""
     print(message, file=sys.stderr, flush=True)
+
+
+def in_a_process(module: str, *arguments: str) -> Any:
+    """Run a module of this package as a process of its own, whose memory is its own; return the JSON it ends with."""
+    done = subprocess.run([sys.executable, "-m", module, *arguments], stdout=subprocess.PIPE, check=True)
+    return json.loads(done.stdout.splitlines()[-1])

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import subprocess
 import sys
 import tempfile
 from collections import Counter
@@ -19,11 +18,12 @@ from typing import TYPE_CHECKING, Any
 
 from bench.inprocess import CALLER
 from bench.load_graph import fill
-from bench.report import Row, memory_mib, tell
+from bench.report import Row, in_a_process, memory_mib, tell
 from bench.world import SCOPE, base, edge
 from remit_graph.model.change import Change
 from remit_graph.sqlite.ledger import SqliteLedger
 from remit_service.bootstrap import running_point
+from remit_service.cli.target import Unrecorded
 from remit_service.decision.request import parse_evaluation
 from remit_service.governance.governor import Governor, Order
 from remit_service.replica.loading import without_collections
@@ -47,9 +47,7 @@ def rows(descendants: int) -> list[Row]:
     """Revoke the root of so many delegations, in a process of its own."""
     tell(f"a root with {descendants:,} descendants is revoked")
     with tempfile.TemporaryDirectory(prefix="remit-bench-") as folder:
-        command = [sys.executable, "-m", "bench.revoke", str(Path(folder) / "remit.db"), str(descendants)]
-        done = subprocess.run(command, stdout=subprocess.PIPE, check=True)
-    facts: dict[str, Any] = json.loads(done.stdout)
+        facts: dict[str, Any] = in_a_process("bench.revoke", str(Path(folder) / "remit.db"), str(descendants))
     return [
         Row("revoke a root with its subtree", "one revision; nothing below permitted; siblings untouched", None,
             {"max": facts["seconds"] * 1e6}, facts),
@@ -117,13 +115,6 @@ class Meanwhile:
 
     async def _decide(self, principal: str) -> Decision:
         return await self._point.evaluate(question(principal), CALLER)
-
-
-class Unrecorded:
-    """Records nothing: what is measured is the revocation."""
-
-    async def record(self, *_: object) -> None:
-        """Do nothing."""
 
 
 async def measure(path: Path, descendants: int) -> dict[str, Any]:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
@@ -18,12 +17,12 @@ from typing import TYPE_CHECKING, Any
 
 from bench.inprocess import CALLER
 from bench.load_graph import fill
-from bench.report import Row, memory_mib, percentiles, tell
-from bench.revoke import Unrecorded
+from bench.report import Row, in_a_process, memory_mib, percentiles, tell
 from bench.world import base, edge
 from remit_graph.model.change import Change
 from remit_graph.sqlite.ledger import SqliteLedger
 from remit_service.bootstrap import running_point
+from remit_service.cli.target import Unrecorded
 from remit_service.replica.loading import without_collections
 from remit_service.search.query import Moment, parse_query
 from remit_service.search.searcher import Searcher
@@ -47,9 +46,7 @@ def rows(resources: int) -> list[Row]:
     """Search over so many resources, in a process of its own."""
     tell(f"a search over {resources:,} resources")
     with tempfile.TemporaryDirectory(prefix="remit-bench-") as folder:
-        command = [sys.executable, "-m", "bench.search", str(Path(folder) / "remit.db"), str(resources)]
-        done = subprocess.run(command, stdout=subprocess.PIPE, check=True)
-    found: dict[str, Any] = json.loads(done.stdout)
+        found: dict[str, Any] = in_a_process("bench.search", str(Path(folder) / "remit.db"), str(resources))
     facts: dict[str, Any] = found["facts"]
     return [
         Row(

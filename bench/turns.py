@@ -11,30 +11,26 @@ import json
 import subprocess
 import sys
 import tempfile
-from contextlib import contextmanager
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Final
 
 from bench.report import Row, percentiles, tell
+from bench.stores import REALM, neo4j
 from remit_graph.model.change import Change, Command
 from remit_graph.sqlite.ledger import SqliteLedger
 from remit_service.clock import SystemClock
 from remit_service.replica.replica import Replica
 from remit_service.writer.command import Accepted, Submission
 from remit_service.writer.writer import Writer
-from tests.support.neo4j_server import neo4j_in
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from remit_graph.ports import Ledger
 
 REPLICAS: Final = 4
 RATE: Final = 250
 """Commands a second of each."""
 
-REALM: Final = "bench"
 TARGET: Final = "each replica within 20 % of its share"
 THINGS: Final = 50
 """Principals of each replica that its commands put, over and over: the graph stays small."""
@@ -43,7 +39,7 @@ WARM_UP: Final = 300
 """Appends before anything is measured: a server that has just started compiles its queries and itself."""
 
 
-def rows(seconds: float, *, neo4j: bool = True) -> list[Row]:
+def rows(seconds: float, *, with_neo4j: bool = True) -> list[Row]:
     """Measure both stores, with turns and without."""
     found = []
     with tempfile.TemporaryDirectory(prefix="remit-bench-") as folder:
@@ -51,23 +47,13 @@ def rows(seconds: float, *, neo4j: bool = True) -> list[Row]:
             address = {"path": str(Path(folder) / f"remit-{in_turn}.db")}
             asyncio.run(_make(address))
             found.append(_row("sqlite", address, seconds, in_turn=in_turn))
-        if neo4j:
-            with _neo4j(Path(folder)) as address:
-                for in_turn in (False, True):
-                    asyncio.run(_make(address))
-                    found.append(_row("neo4j", address, seconds, in_turn=in_turn))
+    if with_neo4j:
+        with neo4j() as options:
+            for in_turn in (False, True) if options is not None else ():
+                address = {"url": options.url, "user": options.user, "password": options.password}
+                asyncio.run(_make(address))
+                found.append(_row("neo4j", address, seconds, in_turn=in_turn))
     return found
-
-
-@contextmanager
-def _neo4j(folder: Path) -> Iterator[dict[str, Any]]:
-    tell("a Neo4j starts")
-    server = neo4j_in(folder)
-    server.start()
-    try:
-        yield {"url": server.url, "user": server.user, "password": server.password}
-    finally:
-        server.stop()
 
 
 async def _make(address: dict[str, Any]) -> None:
