@@ -174,7 +174,7 @@ class Following:
                 self._refused[revision] = error
                 return
             stays = (self._own, self._point.policy.revision)
-            old = [each for each in self._ready if each not in stays][: -KEPT or None]
+            old = [each for each in self._ready if each not in stays][:-KEPT]
             self._ready = {name: each for name, each in self._ready.items() if name not in old} | {revision: made}
 
     def _made(self, revision: str, archive: str | None) -> Policy:

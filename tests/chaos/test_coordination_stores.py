@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from datetime import timedelta
 from signal import SIGCONT, SIGSTOP
 from typing import TYPE_CHECKING, Any
 
@@ -11,8 +10,8 @@ import httpx
 import pytest
 
 from remit_graph.neo4j import Neo4jLedger
-from remit_graph.neo4j.options import Neo4jOptions
 from tests.chaos.coordination_points import WRITE, DecisionPoint, Worker, begin
+from tests.contract.ledgers import patient
 from tests.support.process import wait_until
 
 if TYPE_CHECKING:
@@ -47,11 +46,7 @@ def pair(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
 
 def found(server: Neo4jServer) -> None:
     """Make an empty store, with patience: a database that was just started is slow to answer for the first time."""
-    long = timedelta(seconds=60)
-    options = Neo4jOptions(
-        url=f"bolt://127.0.0.1:{server.port}", user=server.user, password=server.password,
-        hold_at_most=long, retry_for=long, connect_within=long,
-    )  # fmt: skip
+    options = patient(url=server.url, user=server.user, password=server.password)
 
     async def make() -> None:
         await (await Neo4jLedger.init(options, "acme")).aclose()

@@ -73,7 +73,7 @@ async def speaks_bolt(
     def _answers(tag: int) -> list[bytes]:
         if tag == _HELLO:
             return [_message(_SUCCESS, {"server": "Neo4j/5.0.0", "connection_id": "bolt-1"})]
-        if failure is not None and tag != _HELLO:
+        if failure is not None:
             return [_message(_FAILURE, failure)]
         if tag == _PULL:
             return [_message(_RECORD, list((row or {}).values())), _message(_SUCCESS, {"type": "r"})]

@@ -87,27 +87,24 @@ class ServedReplica:
 
     def is_ready(self) -> bool:
         """Whether it says that it should be asked."""
-        return self._health().get("ready") is True
+        return self.health().get("ready") is True
 
     def is_up(self) -> bool:
         """Whether it answers at all."""
-        return bool(self._health())
+        return bool(self.health())
 
     def problems(self) -> list[str]:
         """Return why it should not be asked."""
-        found: list[str] = self._health().get("problems", [])
+        found: list[str] = self.health().get("problems", [])
         return found
 
-    def _health(self) -> dict[str, Any]:
+    def health(self) -> dict[str, Any]:
+        """Return what it says of itself; nothing where it does not answer."""
         try:
             found: dict[str, Any] = self.client.get("/health/ready").json()
         except httpx.TransportError:
             return {}
         return found
-
-    def health(self) -> dict[str, Any]:
-        """Return what it says of itself."""
-        return self._health()
 
     def codes(self, *, consistency: Any = None) -> list[str]:
         """Return the reasons of a question that the world permits; none for a permit."""

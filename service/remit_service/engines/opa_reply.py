@@ -66,7 +66,7 @@ _answers: Final = msgspec.json.Decoder(_Answer)
 _failures: Final = msgspec.json.Decoder(_Failure)
 
 
-def document_in(status: int, body: bytes, *, entrypoint: str, revision: str, server: str = "OPA") -> Document:
+def document_in(status: int, body: bytes, *, entrypoint: str, revision: str, server: str) -> Document:
     """Return the document in a reply of `server`.
 
     Raises:
