@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import threading
+from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, Any
 
@@ -82,12 +83,14 @@ class Heard(BaseHTTPRequestHandler):
     """Notes what is asked, and has nothing."""
 
     calls: list[str]
+    status = 404
+    body = json.dumps({"code": "not_found", "detail": "nothing is here"}).encode()
 
     def _answer(self) -> None:
         self.rfile.read(int(self.headers.get("Content-Length") or 0))
         self.calls.append(f"{self.command} {self.path.partition('?')[0]}")
-        body = json.dumps({"code": "not_found", "detail": "nothing is here"}).encode()
-        self.send_response(404)
+        body = self.body
+        self.send_response(self.status)
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
         self.wfile.write(body)
@@ -101,14 +104,23 @@ class Heard(BaseHTTPRequestHandler):
 @pytest.fixture
 def service() -> Iterator[tuple[str, list[str]]]:
     """A service that answers nothing: its address, and what it was asked."""
+    with heard() as found:
+        yield found
+
+
+@contextmanager
+def heard(**answer: Any) -> Iterator[tuple[str, list[str]]]:
+    """Run a service that gives one answer, by default that nothing is there."""
     calls: list[str] = []
-    server = ThreadingHTTPServer(("127.0.0.1", 0), type("Here", (Heard,), {"calls": calls}))
+    server = ThreadingHTTPServer(("127.0.0.1", 0), type("Here", (Heard,), {"calls": calls, **answer}))
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()
-    yield f"http://127.0.0.1:{server.server_port}", calls
-    server.shutdown()
-    thread.join(timeout=30)
-    server.server_close()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}", calls
+    finally:
+        server.shutdown()
+        thread.join(timeout=30)
+        server.server_close()
 
 
 def called(template: str) -> re.Pattern[str]:
@@ -147,6 +159,18 @@ def test_a_verb_asks_its_route(verb: str, service: tuple[str, list[str]], files:
         assert any(called(route).fullmatch(call) for route in ROUTES[verb]), call
     for route in ROUTES[verb]:
         assert any(called(route).fullmatch(call) for call in calls), route
+
+
+@pytest.mark.parametrize(("status", "code"), [(200, 3), (302, 1), (404, 1), (400, 2), (502, 3)])
+@pytest.mark.parametrize("verb", ["decide", "operation begin", "revoke"])
+def test_what_is_not_remit_does_nothing(verb: str, status: int, code: int, files: Path) -> None:
+    """A page of somebody else, as a login proxy gives it, is never a permit and never a thing done."""
+    words = FORMS.get(verb, [[]])[0] or arguments(verb, files)
+    with heard(status=status, body=b"<html>sign in</html>") as (url, _):
+        result = CliRunner().invoke(app, ["--url", url, *verb.split(), *words])
+
+    assert result.exit_code == code
+    assert "no JSON: is --url one of Remit?" in result.stderr.replace("\n", " ")
 
 
 @pytest.mark.parametrize("verb", sorted(LOCAL))

@@ -14,7 +14,7 @@ from typing import Any, Final
 import httpx
 
 from remit_service.cli.context import Call
-from remit_service.cli.exits import DONE, FAULT, REFUSED, USAGE, Failure
+from remit_service.cli.exits import FAULT, REFUSED, USAGE, Failure
 from remit_service.settings import Settings
 
 LOCAL: Final = "http://127.0.0.1"
@@ -62,21 +62,30 @@ async def in_process(settings: Settings) -> AsyncIterator[httpx.AsyncClient]:
         ):
             app = create_app(point, settings, log, metrics=metrics, coordinator=coordinator)
             transport = httpx.ASGITransport(app=app)
-            async with httpx.AsyncClient(transport=transport, base_url=LOCAL, timeout=TIMEOUT_SECONDS) as client:
-                yield client
-            await app.aclose()
+            try:
+                async with httpx.AsyncClient(transport=transport, base_url=LOCAL, timeout=TIMEOUT_SECONDS) as client:
+                    yield client
+            finally:
+                await app.aclose()
     finally:
         await log.aclose()
 
 
 def document_of(response: httpx.Response) -> dict[str, Any]:
-    """Return the JSON object of an answer; what is no object is put into one."""
+    """Return the JSON object of an answer; what is no object is put into one.
+
+    Raises:
+        Failure: a success without JSON: whoever answered is not Remit, and nothing is known to be done.
+    """
     if not response.content:
         return {"done": True}
     try:
         document = response.json()
-    except ValueError:
-        return {"detail": f"the service answered {response.status_code} with no JSON: is --url one of Remit?"}
+    except ValueError as error:
+        text = f"the service answered {response.status_code} with no JSON: is --url one of Remit?"
+        if response.is_success:
+            raise Failure(text, code=FAULT) from error
+        return {"detail": text}
     return document if isinstance(document, dict) else {"answer": document}
 
 
@@ -94,12 +103,10 @@ def answer_of(response: httpx.Response) -> dict[str, Any]:
 
 
 def exit_code_of(status: int) -> int:
-    """Return what an HTTP status comes to: 0 done, 1 refused, 2 usage, 3 fault."""
+    """Return what an HTTP status that is no success comes to: 1 refused, 2 usage, 3 fault."""
     if status >= httpx.codes.INTERNAL_SERVER_ERROR:
         return FAULT
-    if status == httpx.codes.BAD_REQUEST:
-        return USAGE
-    return REFUSED if status >= httpx.codes.BAD_REQUEST else DONE
+    return USAGE if status == httpx.codes.BAD_REQUEST else REFUSED
 
 
 def refused(call: Call, response: httpx.Response, *, file: str = "world") -> int:
