@@ -6,7 +6,6 @@ import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
-from urllib.parse import urlencode
 
 import typer
 from rich.console import Console
@@ -71,8 +70,7 @@ def list_(
     resource: Annotated[str | None, typer.Option(help="Only those on this resource.")] = None,
 ) -> None:
     """The open approvals."""
-    asked = {name: value for name, value in (("requester", requester), ("resource", resource)) if value is not None}
-    perform(context, f"GET /v1/approvals?{urlencode(asked)}", text=_print)
+    perform(context, "GET /v1/approvals", query={"requester": requester, "resource": resource}, text=_print)
 
 
 def _print(console: Console, document: Mapping[str, Any]) -> None:

@@ -41,7 +41,7 @@ def perform(
             sent = None if body is None else _given(body)
             within = None if patiently else TIMEOUT_SECONDS
             response = await client.request(
-                method, path, json=sent, headers=headers, params=query or None, timeout=within
+                method, path, json=sent, headers=headers, params=_given(query or {}) or None, timeout=within
             )
         if not response.is_success:
             return refused(here, response)

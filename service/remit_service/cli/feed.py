@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Annotated, Any
-from urllib.parse import urlencode
 
 import typer
 from rich.console import Console
@@ -23,7 +22,7 @@ def changes(
 ) -> None:
     """What was changed, revision by revision; at most 500 at once, and where to go on."""
     asked = {"after": after, "wait": wait or None, "kinds": ",".join(kind) if kind else None}
-    perform(context, f"GET /v1/changes{_query(asked)}", headers={"Accept": "application/json"}, text=_print_changes)
+    perform(context, "GET /v1/changes", query=asked, headers={"Accept": "application/json"}, text=_print_changes)
 
 
 def _print_changes(console: Console, document: Mapping[str, Any]) -> None:
@@ -42,7 +41,7 @@ def notices(
 ) -> None:  # fmt: skip
     """What a principal has to be told: which lease it lost, why, and what it may have left half done."""
     asked = {"subject": subject, "wait": wait or None, "after": after}
-    perform(context, f"GET /v1/notices{_query(asked)}", text=_print_notices)
+    perform(context, "GET /v1/notices", query=asked, text=_print_notices)
 
 
 def _print_notices(console: Console, document: Mapping[str, Any]) -> None:
@@ -51,8 +50,3 @@ def _print_notices(console: Console, document: Mapping[str, Any]) -> None:
         for each in document["notices"]
     ]
     console.print(table(None, ("notice", "at", "code", "lease", "may be half done"), rows))
-
-
-def _query(asked: Mapping[str, Any]) -> str:
-    given = {name: value for name, value in asked.items() if value is not None}
-    return f"?{urlencode(given)}" if given else ""

@@ -66,5 +66,4 @@ def revoke(
     reason: Reason = None, actor: ActorName = None,
 ) -> None:  # fmt: skip
     """End a key at once."""
-    options = {name: value for name, value in (("reason", reason), ("actor", actor)) if value is not None}
-    perform(context, f"DELETE {path_of('v1', 'keys', identifier)}", query=options)
+    perform(context, f"DELETE {path_of('v1', 'keys', identifier)}", query={"reason": reason, "actor": actor})

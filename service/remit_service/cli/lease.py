@@ -28,9 +28,7 @@ def list_(
     under: Annotated[str | None, typer.Option(help="Only those at and below this key.")] = None,
 ) -> None:
     """The live leases."""
-    asked = {"holder": holder, "under": under}
-    query = {name: value for name, value in asked.items() if value is not None}
-    perform(context, "GET /v1/leases", query=query, text=_print_leases)
+    perform(context, "GET /v1/leases", query={"holder": holder, "under": under}, text=_print_leases)
 
 
 def _print_leases(console: Console, document: Mapping[str, Any]) -> None:

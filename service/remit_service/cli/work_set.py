@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from remit_service.cli.coordination import Actor, Key, keyed, perform
+from remit_service.cli.governing import path_of
 
 app = typer.Typer(no_args_is_help=True)
 RunId = Annotated[str, typer.Argument(help="Id of the run; operations name it with --run.")]
@@ -40,4 +41,4 @@ def list_(context: typer.Context) -> None:
 @app.command()
 def end(context: typer.Context, run_id: RunId) -> None:
     """Say that a run is over."""
-    perform(context, f"DELETE /v1/work-sets/{run_id}")
+    perform(context, f"DELETE {path_of('v1', 'work-sets', run_id)}")
