@@ -83,7 +83,7 @@ class DecisionPoint:
         self.bounds = bounds or Bounds()
         self.replica = Replica(ledger, clock, max_staleness=self.bounds.max_staleness)
         self.writer = Writer(ledger, self.replica, clock)
-        self.drift = DriftWatch(ledger, clock.monotonic)
+        self.drift = DriftWatch(ledger)
         self.writer.suspect(self.drift.suspect)
         self.engine_watch = EngineWatch(lambda: self.policy.engine)
         self.policy_fault: LedgerError | None = None

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 from remit_graph.drift import Finding, Slip
 from remit_graph.errors import LedgerUnavailable
 from remit_graph.sqlite.ledger import SqliteLedger
-from remit_service.clock import SystemClock
 from remit_service.keeping.drift import DriftWatch
 
 if TYPE_CHECKING:
@@ -58,7 +57,7 @@ class Graph:
 @asynccontextmanager
 async def watching(graph: Any, **options: Any) -> AsyncIterator[DriftWatch]:
     """Run a watch over `graph`."""
-    watch = DriftWatch(graph, SystemClock().monotonic, **options)
+    watch = DriftWatch(graph, **options)
     watch.start()
     try:
         yield watch
@@ -136,7 +135,7 @@ async def test_many_edits_are_told_in_part() -> None:
     graph.counted = [
         Finding(slip=Slip.ADDED, kind="MAY_WRITE", name=f"g-{number}", sentence=f"{number}") for number in range(30)
     ]
-    watch = DriftWatch(graph, SystemClock().monotonic)  # type: ignore[arg-type]
+    watch = DriftWatch(graph)  # type: ignore[arg-type]
     await watch.look()
 
     assert len(watch.findings) == 30

@@ -163,5 +163,5 @@ def _tokens(
         return refuse("deadlock_avoided", "wait", key=holdings[0].key, holder=cycle)
     tokens = tokens_of(work, holdings)
     if isinstance(tokens, Blocked) and tokens.for_one_step:
-        work.put_off(entry["key"] for held in holdings for entry in held.keys)
+        work.put_off(keys_of(newcomer))
     return busy(work, tokens.by) if isinstance(tokens, Blocked) else tokens

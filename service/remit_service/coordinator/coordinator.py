@@ -117,8 +117,6 @@ class Coordinator:
         if unrecorded is not None:
             return unrecorded
         if isinstance(done.verdict, Accepted):
-            if done.verdict.result.get("unfinished"):
-                self.sweeper.wake()
             return Reply(body=done.verdict.result, revision=done.revision, replayed=done.replayed)
         facts = dict(done.verdict.facts)
         retry_at = facts.pop("retry_at", None)

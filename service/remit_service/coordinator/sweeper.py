@@ -53,14 +53,10 @@ class Sweeper:
             with contextlib.suppress(asyncio.CancelledError):
                 await self._task
 
-    def wake(self) -> None:
-        """Look at once."""
-        self._woken.set()
-
     def _see(self, entry: Entry) -> None:
         """Go on at once with what a command has left over, whichever command it was."""
         if any(change.kind == "backlog.put" for change in entry.changes):
-            self.wake()
+            self._woken.set()
 
     async def once(self) -> Reply:
         """Sweep now, until nothing is left to do."""

@@ -43,7 +43,7 @@ class Attendance:
 
     def start(self) -> None:
         """Begin to say it."""
-        self._task = asyncio.create_task(self._run(), name="remit-attendance")
+        self._task = asyncio.create_task(self._run(), name="remit-announcing")
 
     async def aclose(self) -> None:
         """Stop, and say that it is over."""

@@ -19,7 +19,7 @@ from remit_graph.drift import Materialised
 from remit_graph.errors import LedgerError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from remit_graph.drift import Finding
     from remit_graph.ports import Ledger
@@ -43,15 +43,13 @@ class DriftWatch:
         looks: Looks that ended, whatever they found.
     """
 
-    def __init__(self, ledger: Ledger, monotonic: Callable[[], float], *, quick_seconds: float = QUICK_SECONDS) -> None:
+    def __init__(self, ledger: Ledger, *, quick_seconds: float = QUICK_SECONDS) -> None:
         """Know nothing yet; `start` begins to look."""
         self.graph: Materialised | None = ledger if isinstance(ledger, Materialised) else None
         self.looks = 0
-        self._monotonic = monotonic
         self._pause = quick_seconds
         self._quick: Sequence[Finding] = ()
         self._slow: dict[str, Sequence[Finding]] = {}
-        self._looked_at: float | None = None
         self._suspicion = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
 
@@ -71,10 +69,6 @@ class DriftWatch:
         if told:
             told.append("`remit graph check` says what; `adopt` makes edits changes, `quarantine` takes them back")
         return told
-
-    def age_seconds(self) -> float | None:
-        """How long ago the last look ended, or None before the first."""
-        return None if self._looked_at is None else self._monotonic() - self._looked_at
 
     def start(self) -> None:
         """Begin to look, where there is a graph."""
@@ -114,7 +108,6 @@ class DriftWatch:
         # What a slow look found is looked at again with every quick one, so that the alarm ends with its cause.
         for part in [name for name, some in self._slow.items() if some]:
             self._slow[part] = await graph.findings(part=part)
-        self._looked_at = self._monotonic()
         self.looks += 1
 
     async def _run(self, graph: Materialised) -> None:
