@@ -96,6 +96,9 @@ class Beginning:
     note: str
 
 
+FORGOTTEN_AFTER: Final = timedelta(hours=1)
+"""A decision point that was not seen for so long is not kept: it was killed, and comes back under another name."""
+
 TURN: Final = timedelta(milliseconds=100)
 """How long a turn lasts that is not used, by the store's clock: what a writer that died with it costs the others."""
 

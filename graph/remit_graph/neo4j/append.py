@@ -9,7 +9,6 @@
 from __future__ import annotations
 
 import secrets
-from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
@@ -38,16 +37,12 @@ PER_ROW: Final = timedelta(milliseconds=2)
 """What a row adds to the time after which the database ends an append."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Appended:
-    """What an append did; `materialised` says whether the graph is where the ledger is."""
+async def append(database: Database, expected: Head, spelled: Spelled, writer: str) -> bool:
+    """Append a batch after `expected`, which it was spelled for, as `writer`; see the port for what it raises.
 
-    entries: Sequence[Entry]
-    materialised: bool
-
-
-async def append(database: Database, expected: Head, spelled: Spelled, writer: str) -> Appended:
-    """Append a batch after `expected`, which it was spelled for, as `writer`; see the port for what it raises."""
+    Returns:
+        Whether the graph is where the ledger is.
+    """
     # (1) Plan.
     waves = plan(steps_of(spelled.entries))
     parameters = _parameters(expected, spelled, database.options.max_clock_skew)
@@ -67,10 +62,9 @@ async def append(database: Database, expected: Head, spelled: Spelled, writer: s
     # (4) Commit, and name what was refused.
     hold_at_most = database.options.hold_at_most + PER_ROW * len(spelled.rows)
     try:
-        materialised = await database.write(work, hold_at_most=hold_at_most)
+        return await database.write(work, hold_at_most=hold_at_most)
     except ConstraintBroken as error:
         raise await why_refused(database, spelled.entries, error) from error
-    return Appended(entries=spelled.entries, materialised=materialised)
 
 
 def _parameters(expected: Head, spelled: Spelled, max_clock_skew: timedelta) -> dict[str, Any]:

@@ -137,11 +137,11 @@ class Neo4jLedger:
         return await self.head()
 
     async def _append(self, expected: Head, spelled: Spelled) -> Sequence[Entry]:
-        done = await append.append(self._database, expected, spelled, self._name)
-        self._bell.ring(done.entries[-1].revision)
-        if not done.materialised:
+        is_materialised = await append.append(self._database, expected, spelled, self._name)
+        self._bell.ring(spelled.entries[-1].revision)
+        if not is_materialised:
             self._backlog.wake()
-        return list(done.entries)
+        return list(spelled.entries)
 
     async def take_turn(self) -> Turn:
         """Take the turn to append, or line up for it; see the port."""

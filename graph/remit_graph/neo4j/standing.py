@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from remit_graph.neo4j.database import rows_of
 from remit_graph.neo4j.read import no_ledger
-from remit_graph.ports import Seen
+from remit_graph.ports import FORGOTTEN_AFTER, Seen
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,9 +21,6 @@ if TYPE_CHECKING:
 
     from remit_graph.neo4j.database import Database
     from remit_graph.ports import Head
-
-FORGOTTEN_AFTER: Final = timedelta(hours=1)
-"""A decision point that was not seen for so long is not kept: it was killed, and comes back under another name."""
 
 _MICROSECOND: Final = timedelta(microseconds=1)
 

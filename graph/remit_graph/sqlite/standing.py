@@ -5,10 +5,10 @@ Each is one short transaction of the caller's, and none of them touches the log.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from datetime import timedelta
+from typing import TYPE_CHECKING
 
-from remit_graph.model.instant import SECOND
-from remit_graph.ports import Seen
+from remit_graph.ports import FORGOTTEN_AFTER, Seen
 from remit_graph.sqlite.statements import STATEMENTS
 
 if TYPE_CHECKING:
@@ -17,9 +17,6 @@ if TYPE_CHECKING:
 
     from remit_graph.model.instant import Instant
     from remit_graph.ports import Head
-
-FORGOTTEN_AFTER: Final = 3_600 * SECOND
-"""A decision point that was not seen for so long is not kept: it was killed, and comes back under another name."""
 
 
 def finish(connection: sqlite3.Connection, expected: Head) -> bool:
@@ -42,7 +39,9 @@ def announce(connection: sqlite3.Connection, seen: Seen) -> None:
     """Note that a decision point uses the ledger, and forget those that do no longer."""
     values = {"name": seen.name, "version": seen.version, "schema": seen.schema, "now": seen.seen_at}
     connection.execute(STATEMENTS["announce"], values)
-    connection.execute(STATEMENTS["forget_replicas"], {"before": seen.seen_at - FORGOTTEN_AFTER})
+    connection.execute(
+        STATEMENTS["forget_replicas"], {"before": seen.seen_at - FORGOTTEN_AFTER // timedelta(microseconds=1)}
+    )
 
 
 def depart(connection: sqlite3.Connection, name: str) -> None:
