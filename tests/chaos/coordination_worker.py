@@ -18,9 +18,9 @@ import httpx
 
 
 def begun(client: httpx.Client, body: dict[str, Any]) -> dict[str, Any]:
-    """Begin an operation, waiting in the queue if that was asked for."""
+    """Begin an operation, waiting in the queue to the end if that was asked for: a poll may end before the wait does."""
     reply = client.post("/v1/operations", json=body)
-    if reply.status_code == httpx.codes.ACCEPTED:
+    while reply.status_code == httpx.codes.ACCEPTED:
         reply = client.get(reply.json()["poll"])
     return {**reply.json(), "status": reply.status_code}
 

@@ -79,7 +79,7 @@ def test_two_publishers_over_two_decision_points(pair: Pair, hire: Any) -> None:
     answers = [each.hear() for each in runners]
     first = next(each for each in answers if each["status"] == 201)
     later = [
-        hire(pair[place % 2], begin(f"instance:runner-{name}", "RUN_JOB", job, wait_seconds=20, ttl_seconds=120))
+        hire(pair[place % 2], begin(f"instance:runner-{name}", "RUN_JOB", job, wait_seconds=16, ttl_seconds=120))
         for place, name in enumerate("abc")
         if answers[place]["status"] == 409
     ]
