@@ -8,14 +8,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from remit_graph.errors import ForeignStore, GraphError, HeadMoved, ModelError, SchemaTooNew, TurnTaken
+from remit_graph.head import State
 from remit_graph.model.change import SCHEMA, verify_rows
 from remit_graph.model.instant import SECOND, Instant, format_instant
-from remit_graph.ports import State
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
 
-    from remit_graph.ports import Head, Stored
+    from remit_graph.head import Head
+    from remit_graph.stored import Stored
 
 
 def require_known_schema(expected: Head) -> None:

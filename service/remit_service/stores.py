@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Final
 from urllib.parse import unquote, urlsplit
 
 from remit_graph.errors import ForeignStore, LedgerUnavailable
-from remit_graph.ports import USABLE, State
+from remit_graph.head import USABLE, State
 from remit_graph.sqlite.ledger import SqliteLedger
 from remit_graph.sqlite.migrate import migrate as migrate_file
 from remit_graph.sqlite.options import SqliteOptions
@@ -26,8 +26,9 @@ from remit_graph.sqlite.options import SqliteOptions
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from remit_graph.head import Beginning
     from remit_graph.neo4j import Neo4jLedger, Neo4jOptions
-    from remit_graph.ports import Beginning, Ledger
+    from remit_graph.ports import Ledger
     from remit_service.clock import Clock
     from remit_service.settings import Settings
 

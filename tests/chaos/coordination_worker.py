@@ -18,7 +18,7 @@ import httpx
 
 
 def begun(client: httpx.Client, body: dict[str, Any]) -> dict[str, Any]:
-    """Begin an operation, waiting in the queue to the end if that was asked for: a poll may end before the wait does."""
+    """Begin an operation, waiting in the queue to the end if that was asked for: a poll may end before the wait."""
     reply = client.post("/v1/operations", json=body)
     while reply.status_code == httpx.codes.ACCEPTED:
         reply = client.get(reply.json()["poll"])

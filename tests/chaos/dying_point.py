@@ -25,9 +25,9 @@ from remit_service.stores import neo4j_options
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from remit_graph.head import Head
     from remit_graph.model.change import Command, Entry
     from remit_graph.neo4j.options import Neo4jOptions
-    from remit_graph.ports import Head
     from remit_service.settings import Settings
 
 

@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import NoReturn
 
 from remit_graph.model.change import Change, Command
-from remit_graph.ports import Checkpoint
 from remit_graph.sqlite import SqliteLedger
+from remit_graph.stored import Checkpoint
 
 BATCH = 3
 """Commands in a batch; a revision that is no multiple of it, as the last one, is half a batch."""

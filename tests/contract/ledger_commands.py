@@ -11,9 +11,10 @@ from remit_graph.model.change import Change, Command
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from remit_graph.head import Head
     from remit_graph.model.change import Entry, Row
     from remit_graph.model.instant import Instant
-    from remit_graph.ports import Head, Ledger
+    from remit_graph.ports import Ledger
 
 _NUMBERS = count(1)
 

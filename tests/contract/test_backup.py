@@ -13,8 +13,8 @@ import pytest
 
 from remit_graph.backup.carry import revisions_of
 from remit_graph.errors import ChainBroken, ForeignStore, HeadMoved, SchemaTooNew
+from remit_graph.head import Beginning, State
 from remit_graph.model.change import SCHEMA
-from remit_graph.ports import Beginning, State, Stored
 from remit_service.backup.make import make_backup
 from remit_service.backup.restore import reopen_store
 from remit_service.backup.state import READABLE, loaded
@@ -25,6 +25,7 @@ from tests.contract.ledgers import REALM
 
 if TYPE_CHECKING:
     from remit_graph.ports import Ledger
+    from remit_graph.stored import Stored
     from remit_service.settings import Settings
 
 ROOT = Path(__file__).parents[2]

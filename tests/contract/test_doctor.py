@@ -23,8 +23,8 @@ from cryptography.x509.oid import NameOID
 from typer.testing import CliRunner
 
 from remit_graph.errors import LedgerError
+from remit_graph.head import Beginning
 from remit_graph.model.change import SCHEMA
-from remit_graph.ports import Beginning
 from remit_graph.sqlite.statements import LAYOUTS
 from remit_graph.sqlite.store_file import LAYOUT
 from remit_service.cli.app import app

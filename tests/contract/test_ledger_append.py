@@ -13,7 +13,8 @@ from tests.contract.ledger_commands import a_command, a_principal, append, every
 from tests.contract.ledgers import REALM
 
 if TYPE_CHECKING:
-    from remit_graph.ports import Head, Ledger
+    from remit_graph.head import Head
+    from remit_graph.ports import Ledger
     from tests.contract.ledgers import Store
 
 SECOND = 1_000_000

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from remit_graph.errors import ChainBroken, ModelError
-from remit_graph.ports import Checkpoint
+from remit_graph.stored import Checkpoint
 from tests.contract.ledger_commands import a_principal, append, append_racing
 
 if TYPE_CHECKING:

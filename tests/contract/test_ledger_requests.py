@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from remit_graph.errors import RequestReused
-from remit_graph.ports import StoredResult
+from remit_graph.stored import StoredResult
 from tests.contract.ledger_commands import a_command, append, edge_begin, now
 
 if TYPE_CHECKING:

@@ -16,13 +16,14 @@ from typing import TYPE_CHECKING
 import pytest
 
 from remit_graph.errors import ForeignStore, HeadMoved, LedgerUnavailable, ModelError, SchemaTooNew
+from remit_graph.head import State
 from remit_graph.model.change import GENESIS, Change
-from remit_graph.ports import Checkpoint, State
 from remit_graph.sqlite import SqliteLedger, SqliteOptions, checkpoints
 from remit_graph.sqlite.lock import WriterLock
 from remit_graph.sqlite.migrate import migrate
 from remit_graph.sqlite.statements import LAYOUTS
 from remit_graph.sqlite.store_file import LAYOUT, write_ahead
+from remit_graph.stored import Checkpoint
 from tests.contract.ledger_commands import a_command, append, append_racing, edge_begin, everything
 from tests.contract.ledgers import REALM
 

@@ -10,13 +10,14 @@ import pytest
 
 from remit_graph.errors import HeadMoved, TurnTaken
 from remit_graph.model.instant import SECOND
-from remit_graph.ports import TURN
+from remit_graph.sharing import TURN
 from tests.contract.ledger_commands import a_command, append, everything, now
 
 if TYPE_CHECKING:
+    from remit_graph.head import Head
     from remit_graph.model.change import Entry
     from remit_graph.model.instant import Instant
-    from remit_graph.ports import Head, Ledger
+    from remit_graph.ports import Ledger
     from tests.contract.ledgers import Store
 
 

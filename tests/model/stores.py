@@ -35,9 +35,10 @@ from tests.support.view_state import state_of
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from remit_graph.head import Head
     from remit_graph.model.change import Entry
     from remit_graph.model.instant import Instant
-    from remit_graph.ports import Head, Ledger
+    from remit_graph.ports import Ledger
     from remit_graph.view.state import View
 
 WRITERS: Final = 3

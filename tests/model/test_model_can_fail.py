@@ -15,8 +15,8 @@ from tests.model.game import Found
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from remit_graph.head import Head
     from remit_graph.model.change import Command, Entry
-    from remit_graph.ports import Head
 
 AT = "remit_service.coordination"
 

@@ -13,8 +13,9 @@ from remit_graph.backup.errors import BackupRefused
 from remit_graph.backup.form import header_of
 from remit_graph.backup.write import BackupWriter
 from remit_graph.errors import ChainBroken, SchemaTooNew
+from remit_graph.head import Head
 from remit_graph.model.change import SCHEMA, Change, canonical, digest, link, rows_of
-from remit_graph.ports import Head, Stored, StoredResult
+from remit_graph.stored import Stored, StoredResult
 from remit_service.backup.make import make_backup
 from remit_service.backup.restore import read_through, restore_backup
 from remit_service.clock import SystemClock

@@ -11,8 +11,8 @@ import pytest
 
 from remit_graph.errors import LedgerError, LedgerUnavailable
 from remit_graph.model.change import Change, Command
-from remit_graph.ports import Checkpoint
 from remit_graph.sqlite.ledger import SqliteLedger
+from remit_graph.stored import Checkpoint
 from remit_graph.view.image import pack
 from remit_service.clock import SystemClock
 from remit_service.decision.request import RequestError

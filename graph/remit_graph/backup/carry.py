@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Final
 
 from remit_graph.backup.form import request_in
 from remit_graph.errors import ChainBroken
-from remit_graph.ports import Stored
+from remit_graph.stored import Stored
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 
+    from remit_graph.head import Head
     from remit_graph.model.change import Row
-    from remit_graph.ports import Head, Ledger
+    from remit_graph.ports import Ledger
 
     Tell = Callable[[int], None]
 

@@ -17,13 +17,13 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from remit_graph.errors import ModelError
 from remit_graph.model.change import Row, canonical
-from remit_graph.ports import Stored, StoredResult
+from remit_graph.stored import Stored, StoredResult
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from remit_graph.head import Head
     from remit_graph.model.instant import Instant
-    from remit_graph.ports import Head
 
 T = TypeVar("T", "Header", "End")
 

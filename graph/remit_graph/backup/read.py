@@ -29,7 +29,7 @@ from remit_graph.backup.form import (
 )
 from remit_graph.errors import ChainBroken, ModelError
 from remit_graph.model.change import GENESIS, Row, verify_rows
-from remit_graph.ports import Stored, StoredResult
+from remit_graph.stored import Stored, StoredResult
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

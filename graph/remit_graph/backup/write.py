@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from remit_graph.backup.form import Header
-    from remit_graph.ports import Stored
+    from remit_graph.stored import Stored
 
 LEVEL: Final = 3
 """Of gzip: rows repeat themselves, so a higher one takes far longer for little."""

@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 
     from neo4j import AsyncManagedTransaction
 
+    from remit_graph.head import Head
     from remit_graph.model.change import Entry
     from remit_graph.neo4j.database import Database
     from remit_graph.neo4j.spell import Spelled
-    from remit_graph.ports import Head
 
 INLINE: Final = 2_000
 """Elements of the graph that one append changes itself; more are brought along after the commit (rules.md 11)."""

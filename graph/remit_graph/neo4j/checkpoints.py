@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 from remit_graph.errors import ChainBroken, LedgerUnavailable, ModelError
 from remit_graph.neo4j.database import rows_of
 from remit_graph.neo4j.place import last_place
-from remit_graph.ports import Checkpoint
+from remit_graph.stored import Checkpoint
 
 if TYPE_CHECKING:
     from neo4j import AsyncManagedTransaction

@@ -16,6 +16,7 @@ from __future__ import annotations
 import secrets
 from typing import TYPE_CHECKING, Any, Self
 
+from remit_graph.head import USABLE, State, new_store_id
 from remit_graph.neo4j import append, checkpoints, read, set_aside, standing, store, turns
 from remit_graph.neo4j.backlog import Backlog
 from remit_graph.neo4j.check import NOTHING_VERIFIED, check_chain, check_rest, settled_revision
@@ -25,7 +26,6 @@ from remit_graph.neo4j.looking import PARTS, findings
 from remit_graph.neo4j.schema import install
 from remit_graph.neo4j.spell import respell, spell
 from remit_graph.neo4j.watch import Bell
-from remit_graph.ports import USABLE, State, new_store_id
 from remit_graph.refusals import not_unfinished, require_state, why_not_moved
 from remit_graph.watching import wait_for_entries
 
@@ -36,10 +36,12 @@ if TYPE_CHECKING:
     from neo4j import AsyncManagedTransaction
 
     from remit_graph.drift import Finding, PartDrift
+    from remit_graph.head import Beginning, Head
     from remit_graph.model.change import Command, Entry, Row
     from remit_graph.neo4j.options import Neo4jOptions
     from remit_graph.neo4j.spell import Spelled
-    from remit_graph.ports import Beginning, Checkpoint, Head, Seen, Stored, StoredResult, Turn
+    from remit_graph.sharing import Seen, Turn
+    from remit_graph.stored import Checkpoint, Stored, StoredResult
 
 
 class Neo4jLedger:

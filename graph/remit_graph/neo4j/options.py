@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from datetime import timedelta
 
-from remit_graph.ports import TURN
+from remit_graph.sharing import TURN
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

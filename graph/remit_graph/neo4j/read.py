@@ -12,10 +12,11 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final
 
 from remit_graph.errors import ChainBroken, ForeignStore
+from remit_graph.head import Head, State
 from remit_graph.neo4j.database import rows_of
 from remit_graph.neo4j.judge import judge, row_of
 from remit_graph.neo4j.place import MAX_ROWS, first_place, last_place
-from remit_graph.ports import Head, State, StoredResult
+from remit_graph.stored import StoredResult
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence

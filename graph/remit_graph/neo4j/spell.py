@@ -16,8 +16,9 @@ from remit_graph.refusals import require_known_schema, require_links, require_or
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from remit_graph.head import Head
     from remit_graph.model.change import Change, Command, Entry, Row
-    from remit_graph.ports import Head, Stored
+    from remit_graph.stored import Stored
 
 NO_RESULT = "null"
 """What a repeat is answered with if its command brought no result."""

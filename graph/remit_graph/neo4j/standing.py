@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING, Any, Final
 
 from remit_graph.neo4j.database import rows_of
 from remit_graph.neo4j.read import no_ledger
-from remit_graph.ports import FORGOTTEN_AFTER, Seen
+from remit_graph.sharing import FORGOTTEN_AFTER, Seen
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from neo4j import AsyncManagedTransaction
 
+    from remit_graph.head import Head
     from remit_graph.neo4j.database import Database
-    from remit_graph.ports import Head
 
 _MICROSECOND: Final = timedelta(microseconds=1)
 

@@ -10,11 +10,11 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Final
 
 from remit_graph.errors import ForeignStore, LedgerUnavailable, ModelError, SchemaTooNew
+from remit_graph.head import Beginning, State, new_store_id
 from remit_graph.model.change import GENESIS, SCHEMA
 from remit_graph.neo4j.database import rows_of
 from remit_graph.neo4j.faults import OLDEST, OLDEST_TEXT
 from remit_graph.neo4j.schema import Rule, install, missing
-from remit_graph.ports import Beginning, State, new_store_id
 from remit_graph.refusals import version_advice
 
 if TYPE_CHECKING:

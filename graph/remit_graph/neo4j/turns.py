@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from remit_graph.neo4j.database import rows_of
 from remit_graph.neo4j.read import no_ledger
-from remit_graph.ports import Turn
+from remit_graph.sharing import Turn
 
 if TYPE_CHECKING:
     from neo4j import AsyncManagedTransaction

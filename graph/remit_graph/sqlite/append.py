@@ -15,11 +15,12 @@ from remit_graph.sqlite.turns import spend
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from remit_graph.head import Head
     from remit_graph.model.instant import Instant
-    from remit_graph.ports import Head
     from remit_graph.sqlite.edges import EdgeStep
     from remit_graph.sqlite.options import SqliteOptions
-    from remit_graph.sqlite.spell import Answer, Revision
+    from remit_graph.sqlite.spell import Revision
+    from remit_graph.stored import StoredResult
 
 
 def write(
@@ -80,7 +81,7 @@ def _insert(connection: sqlite3.Connection, revision: Revision, index: int) -> N
             index=index,
         ) from error
     if revision.answer is not None:
-        _insert_answer(connection, revision.answer, revision.entry.revision, index)
+        _insert_answer(connection, revision.answer, index)
     for step in revision.edges:
         _apply(connection, step, revision.entry.revision, index)
     for receipt_id in revision.receipts:
@@ -88,11 +89,11 @@ def _insert(connection: sqlite3.Connection, revision: Revision, index: int) -> N
         connection.execute(STATEMENTS["note_receipt"], values)
 
 
-def _insert_answer(connection: sqlite3.Connection, answer: Answer, revision: int, index: int) -> None:
+def _insert_answer(connection: sqlite3.Connection, answer: StoredResult, index: int) -> None:
     values = {
         "request_id": answer.request_id,
         "fingerprint": answer.fingerprint,
-        "revision": revision,
+        "revision": answer.revision,
         "result": answer.result,
     }
     try:

@@ -11,10 +11,10 @@ import hashlib
 from typing import TYPE_CHECKING, Final
 
 from remit_graph.errors import ChainBroken, LedgerUnavailable, ModelError
-from remit_graph.ports import Checkpoint
 from remit_graph.sqlite.read import read_last_row
 from remit_graph.sqlite.statements import STATEMENTS
 from remit_graph.sqlite.transaction import reading
+from remit_graph.stored import Checkpoint
 
 if TYPE_CHECKING:
     import sqlite3

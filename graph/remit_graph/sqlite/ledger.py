@@ -19,8 +19,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Self, TypeVar
 
 from remit_graph.errors import ForeignStore
-from remit_graph.ports import USABLE, Seen, State, new_store_id
+from remit_graph.head import USABLE, State, new_store_id
 from remit_graph.refusals import not_unfinished, require_known_schema, require_state, why_not_moved
+from remit_graph.sharing import Seen
 from remit_graph.sqlite import append, checkpoints, migrate, read, standing, turns
 from remit_graph.sqlite.check import NOTHING_VERIFIED, check_chain, check_rest
 from remit_graph.sqlite.lane import Lane
@@ -38,9 +39,11 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Sequence
     from pathlib import Path
 
+    from remit_graph.head import Beginning, Head
     from remit_graph.model.change import Command, Entry, Row
-    from remit_graph.ports import Beginning, Checkpoint, Head, Stored, StoredResult, Turn
+    from remit_graph.sharing import Turn
     from remit_graph.sqlite.spell import Revision
+    from remit_graph.stored import Checkpoint, Stored, StoredResult
 
 T = TypeVar("T")
 

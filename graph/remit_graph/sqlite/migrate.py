@@ -11,8 +11,8 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Final
 
 from remit_graph.errors import ForeignStore, ModelError, SchemaTooNew
+from remit_graph.head import Beginning, State, new_store_id
 from remit_graph.model.change import GENESIS, SCHEMA
-from remit_graph.ports import Beginning, State, new_store_id
 from remit_graph.sqlite.faults import cannot_open, translate
 from remit_graph.sqlite.lock import WriterLock
 from remit_graph.sqlite.statements import LAYOUTS, STATEMENTS

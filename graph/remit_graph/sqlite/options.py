@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from remit_graph.ports import TURN
+from remit_graph.sharing import TURN
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -11,11 +11,12 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Final
 
 from remit_graph.errors import ChainBroken, ModelError
+from remit_graph.head import Head, State
 from remit_graph.model.change import GENESIS, SCHEMA, Entry, Row, entry_of, verify_link
-from remit_graph.ports import Head, State, StoredResult
 from remit_graph.refusals import too_new
 from remit_graph.sqlite.statements import STATEMENTS
 from remit_graph.sqlite.transaction import reading
+from remit_graph.stored import StoredResult
 
 if TYPE_CHECKING:
     import sqlite3

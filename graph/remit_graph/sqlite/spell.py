@@ -12,26 +12,19 @@ from remit_graph.errors import ModelError
 from remit_graph.model.change import Row, canonical, entry_of, rows_of
 from remit_graph.refusals import require_known_schema, require_links, require_order
 from remit_graph.sqlite.edges import EdgeStep, edge_steps, fits
+from remit_graph.stored import StoredResult
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from remit_graph.head import Head
     from remit_graph.model.change import Command, Entry
-    from remit_graph.ports import Head, Stored
+    from remit_graph.stored import Stored
 
 RECEIPT = "receipt.put"
 
 NO_RESULT = "null"
 """What a repeat is answered with if its command brought no result."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
-    """A row of the results: what a request id is answered with."""
-
-    request_id: str
-    fingerprint: str | None
-    result: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,7 +43,7 @@ class Revision:
     entry: Entry
     edges: Sequence[EdgeStep]
     receipts: Sequence[str]
-    answer: Answer | None
+    answer: StoredResult | None
 
 
 def spell(expected: Head, batch: Sequence[Command]) -> list[Revision]:
@@ -88,16 +81,9 @@ def respell(expected: Head, revisions: Sequence[Stored]) -> list[Revision]:
     """
     require_known_schema(expected)
     require_links(revisions, expected)
-    respelled = [_respelled(each) for each in revisions]
+    respelled = [_of_rows(each.rows, each.answer) for each in revisions]
     require_order((each.entry.at for each in respelled), expected.at)
     return respelled
-
-
-def _respelled(stored: Stored) -> Revision:
-    answer, kept = None, stored.answer
-    if kept is not None:
-        answer = Answer(request_id=kept.request_id, fingerprint=kept.fingerprint, result=kept.result)
-    return _of_rows(stored.rows, answer)
 
 
 def _revision(command: Command, revision: int, previous: str, schema: int) -> Revision:
@@ -107,11 +93,13 @@ def _revision(command: Command, revision: int, previous: str, schema: int) -> Re
         result = NO_RESULT if command.result is None else command.result
         # The rest of the answer stands in the row of the command and was checked with it.
         canonical(result)
-        answer = Answer(request_id=command.request_id, fingerprint=command.fingerprint, result=result)
+        answer = StoredResult(
+            request_id=command.request_id, fingerprint=command.fingerprint, revision=revision, result=result
+        )
     return _of_rows(rows, answer)
 
 
-def _of_rows(rows: Sequence[Row], answer: Answer | None) -> Revision:
+def _of_rows(rows: Sequence[Row], answer: StoredResult | None) -> Revision:
     """Return a revision as it will be stored, read back from its rows: the writer gets what every reader will get."""
     entry = entry_of(rows)
     ids = [each.body.get("id") for each in entry.changes if each.kind == RECEIPT]

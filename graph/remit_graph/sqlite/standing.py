@@ -8,15 +8,15 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from remit_graph.ports import FORGOTTEN_AFTER, Seen
+from remit_graph.sharing import FORGOTTEN_AFTER, Seen
 from remit_graph.sqlite.statements import STATEMENTS
 
 if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Sequence
 
+    from remit_graph.head import Head
     from remit_graph.model.instant import Instant
-    from remit_graph.ports import Head
 
 
 def finish(connection: sqlite3.Connection, expected: Head) -> bool:

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from remit_graph.ports import Turn
 from remit_graph.refusals import turn_taken
+from remit_graph.sharing import Turn
 from remit_graph.sqlite.statements import STATEMENTS
 
 if TYPE_CHECKING:

@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING
 
 from remit_graph.backup.carry import revisions_of
 from remit_graph.errors import ForeignStore
-from remit_graph.ports import Beginning, State
+from remit_graph.head import Beginning, State
 from remit_graph.refusals import require_state
 from remit_service.backup.state import READABLE, loaded, verified
 from remit_service.stores import discard_unfinished, make_store, open_store
 
 if TYPE_CHECKING:
     from remit_graph.backup.carry import Tell
-    from remit_graph.ports import Head
+    from remit_graph.head import Head
     from remit_service.clock import Clock
     from remit_service.settings import Settings
 

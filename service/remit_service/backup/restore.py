@@ -15,8 +15,8 @@ from remit_graph.backup.carry import put_all
 from remit_graph.backup.errors import BackupRefused
 from remit_graph.backup.read import BackupReader
 from remit_graph.errors import ForeignStore, SchemaTooNew
+from remit_graph.head import Beginning, State, new_store_id
 from remit_graph.model.change import SCHEMA, Command
-from remit_graph.ports import Beginning, State, new_store_id
 from remit_graph.refusals import version_advice
 from remit_service.backup.state import READABLE, loaded, verified
 from remit_service.coordination.command import BeginIncarnation
@@ -30,7 +30,8 @@ if TYPE_CHECKING:
 
     from remit_graph.backup.carry import Tell
     from remit_graph.backup.form import End, Header
-    from remit_graph.ports import Head, Ledger
+    from remit_graph.head import Head
+    from remit_graph.ports import Ledger
     from remit_graph.view.state import View
     from remit_service.clock import Clock
     from remit_service.coordination.tables import Tables

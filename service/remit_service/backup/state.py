@@ -8,12 +8,13 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Final
 
 from remit_graph.errors import ChainBroken
-from remit_graph.ports import State
+from remit_graph.head import State
 from remit_graph.view.image_write import FORMAT, Snapshot
 from remit_service.replica.loading import load_view
 
 if TYPE_CHECKING:
-    from remit_graph.ports import Head, Ledger
+    from remit_graph.head import Head
+    from remit_graph.ports import Ledger
     from remit_graph.view.state import View
 
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 from remit_service.decision.request import RequestError
 
 if TYPE_CHECKING:
-    from remit_graph.ports import Head
+    from remit_graph.head import Head
 
 MINIMIZE_LATENCY: Final = "minimize_latency"
 FULLY_CONSISTENT: Final = "fully_consistent"

@@ -16,7 +16,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Final
 
 from remit_graph.model.change import Change
-from remit_graph.ports import Checkpoint
+from remit_graph.stored import Checkpoint
 from remit_graph.view.image import compressor
 from remit_graph.view.image_write import Snapshot
 from remit_service.opening import SYSTEM

@@ -13,7 +13,7 @@ from remit_service.stores import open_store
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from remit_graph.ports import Seen
+    from remit_graph.sharing import Seen
     from remit_service.clock import Clock
     from remit_service.settings import Settings
 

@@ -27,8 +27,10 @@ from remit_graph.view.state import View
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+    from remit_graph.head import Head
     from remit_graph.model.change import Change, Entry
-    from remit_graph.ports import Checkpoint, Head, Ledger
+    from remit_graph.ports import Ledger
+    from remit_graph.stored import Checkpoint
 
 CHUNK: Final = 2_000
 """Revisions read at once."""

@@ -29,8 +29,9 @@ from remit_service.replica.past import Past
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
 
+    from remit_graph.head import Head
     from remit_graph.model.change import Entry
-    from remit_graph.ports import Head, Ledger
+    from remit_graph.ports import Ledger
     from remit_service.clock import Clock
 
     Listener = Callable[[Entry], None]

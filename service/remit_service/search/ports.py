@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from remit_graph.head import Head
     from remit_graph.model.change import Entry
     from remit_graph.model.instant import Instant
-    from remit_graph.ports import Head, Ledger
+    from remit_graph.ports import Ledger
     from remit_graph.view.state import View
     from remit_service.decision.caller import Caller
     from remit_service.decision.decision import Decision

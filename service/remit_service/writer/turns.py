@@ -12,10 +12,11 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
 from remit_graph.errors import LedgerError
-from remit_graph.ports import TURN
+from remit_graph.sharing import TURN
 
 if TYPE_CHECKING:
-    from remit_graph.ports import Ledger, Turn
+    from remit_graph.ports import Ledger
+    from remit_graph.sharing import Turn
     from remit_service.clock import Clock
     from remit_service.replica.replica import Replica
 

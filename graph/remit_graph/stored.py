@@ -1,0 +1,44 @@
+"""What a ledger keeps beside the rows of its log, as it goes from one store into another: answers and checkpoints."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from remit_graph.model.change import Row
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredResult:
+    """What a request id was answered with, and for which body."""
+
+    request_id: str
+    fingerprint: str | None
+    revision: int
+    result: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stored:
+    """A revision as it stands in a ledger, to be put into another one byte for byte."""
+
+    rows: tuple[Row, ...]
+    answer: StoredResult | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Checkpoint:
+    """A compact image of the whole state at one revision.
+
+    Attributes:
+        revision: The revision it stands for.
+        hash: Hash of that revision's last row.
+        digest: SHA-256 of `blob`, lower-case hex; also written into the chain as an `anchor` row.
+        blob: The image, compressed by whoever made it.
+    """
+
+    revision: int
+    hash: str
+    digest: str
+    blob: bytes
