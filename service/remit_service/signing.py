@@ -8,7 +8,6 @@ A file may hold a key set: the first key signs, the others are published, so tha
 from __future__ import annotations
 
 import json
-import os
 import stat
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
@@ -18,6 +17,7 @@ from joserfc.errors import JoseError
 from joserfc.jwk import KeySet, OKPKey
 
 from remit_graph.errors import ModelError
+from remit_service.private_file import private_file
 from remit_service.stores import sqlite_path
 
 if TYPE_CHECKING:
@@ -119,22 +119,20 @@ def load_signer(settings: Settings) -> Signer:
     return _read(file)
 
 
-def make_key(file: Path) -> None:
-    """Make a key, for its owner alone; a key that somebody else makes at the same time is left as it is."""
+def make_key(file: Path) -> bool:
+    """Make a key, for its owner alone; one that is there is left as it is, and False returned.
+
+    Raises:
+        OSError: the folder is missing or takes no file.
+    """
     key = OKPKey.generate_key(_CURVE, auto_kid=True)
     text = json.dumps({**key.as_dict(private=True), "kid": key.kid}) + "\n"
-    part = file.with_name(f".{file.name}.{os.getpid()}")
-    handle = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, stat.S_IRUSR | stat.S_IWUSR)
     try:
-        with os.fdopen(handle, "w") as stream:
-            stream.write(text)
-            stream.flush()
-            os.fsync(stream.fileno())
-        os.link(part, file)
+        with private_file(file) as write:
+            write(text)
     except FileExistsError:
-        return
-    finally:
-        part.unlink()
+        return False
+    return True
 
 
 def _read(file: Path) -> Signer:

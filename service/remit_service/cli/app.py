@@ -77,7 +77,7 @@ app.command("why-not")(asking.why_not)
 app.command("doctor")(doctor.doctor)
 app.command("limits")(decisions.limits)
 app.add_typer(decisions.app, name="decision", help="What was decided lately: list, show.")
-app.add_typer(capability.app, name="capability", help="Capabilities: mint, show, introspect, keys, verify.")
+app.add_typer(capability.app, name="capability", help="Capabilities: mint, show, introspect, keys, verify, key.")
 app.add_typer(approval.app, name="approval", help="Approvals: give, ask, vote, withdraw, list, show.")
 app.add_typer(search.app, name="search", help="Who may, on what, and what: subject, resource, action.")
 drift.add_to(graph.app)
@@ -116,7 +116,7 @@ app.command("recover")(review.recover)
 app.add_typer(epochs.app, name="epoch", help="The authority epoch: bump, renew.")
 app.add_typer(principals.app, name="principal", help="Principals: declare, show, disable, enable.")
 app.add_typer(glass.app, name="break-glass", help="Emergency grants: open, list, report, review.")
-app.add_typer(keys.app, name="key", help="API keys of enforcement points: create, list, revoke.")
+app.add_typer(keys.app, name="key", help="API keys of enforcement points and principals: create, list, revoke.")
 
 
 def main() -> None:

@@ -1,4 +1,4 @@
-"""`remit capability`: mint, show, verify, keys."""
+"""`remit capability`: mint, show, introspect, keys, verify, and the signing key of several decision points."""
 
 from __future__ import annotations
 
@@ -12,8 +12,9 @@ from remit_service.capability.offline import Wanted, verify
 from remit_service.cli.asking import ActionName, ContextOption, ResourceKey, Subject, question
 from remit_service.cli.context import call_of, run
 from remit_service.cli.coordination import Key, keyed, perform
-from remit_service.cli.exits import DONE
+from remit_service.cli.exits import DONE, Failure
 from remit_service.clock import SystemClock
+from remit_service.signing import make_key
 
 app = typer.Typer(no_args_is_help=True)
 
@@ -70,6 +71,23 @@ def verify_(
         document = json.loads(jwks.read_text(encoding="utf-8"))
         claims = verify(token, document, SystemClock().now(), Wanted(issuer=issuer))
         call.output.show(claims, json.dumps(claims, indent=2, sort_keys=True))
+        return DONE
+
+    run(call, work)
+
+
+@app.command("key")
+def key_(
+    context: typer.Context,
+    file: Annotated[Path, typer.Argument(help="Where to: a new file, for its owner alone.")],
+) -> None:
+    """Make the key that decision points sign with, for `signing_key_file`: the same for all on a store."""
+    call = call_of(context)
+
+    async def work() -> int:
+        if not make_key(file):
+            raise Failure(f"`{file}` is there already, and is never overwritten", advice="name another file")
+        call.output.show({"file": str(file)}, f"wrote {file}; name it with `signing_key_file`")
         return DONE
 
     run(call, work)

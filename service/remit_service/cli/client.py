@@ -1,26 +1,18 @@
-"""The HTTP API as every verb speaks it: of a running service, or of the store in this process.
-
-On the store itself the routes are called without a network, by a caller that may speak for anyone: whoever may write
-the file. So a verb has one route, and one way to say what came of it.
-"""
+"""What verbs make of the answers of the HTTP API, and the service or store of a call of the command line."""
 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import replace
-from typing import Any, Final
+from typing import Any
 
 import httpx
 
 from remit_service.cli.context import Call
 from remit_service.cli.exits import FAULT, REFUSED, USAGE, Failure
-from remit_service.settings import Settings
-
-LOCAL: Final = "http://127.0.0.1"
-TIMEOUT_SECONDS: Final = 30.0
-ANY_SIZE: Final = 1 << 40
-"""Bytes of a body in this process: a bound protects a service from its callers, and here they are the same."""
+from remit_service.library.reach import TIMEOUT_SECONDS as TIMEOUT_SECONDS  # noqa: PLC0414 - verbs find it here
+from remit_service.library.reach import in_process
+from remit_service.library.reach import service as service  # noqa: PLC0414 - the same
 
 
 @asynccontextmanager
@@ -30,45 +22,6 @@ async def client_for(call: Call) -> AsyncIterator[httpx.AsyncClient]:
     opened = in_process(settings) if settings.url is None else service(settings)
     async with opened as client:
         yield client
-
-
-@asynccontextmanager
-async def service(settings: Settings) -> AsyncIterator[httpx.AsyncClient]:
-    """Open the running service at `settings.url`, with the API key of `settings.key`."""
-    headers = {"Authorization": f"Bearer {settings.key.reveal()}"} if settings.key is not None else {}
-    async with httpx.AsyncClient(base_url=settings.url or "", headers=headers, timeout=TIMEOUT_SECONDS) as client:
-        yield client
-
-
-@asynccontextmanager
-async def in_process(settings: Settings) -> AsyncIterator[httpx.AsyncClient]:
-    """Run the service on the store, in this process and without a port."""
-    # The web face and all it needs would slow down every command that asks a running service.
-    from remit_service.bootstrap import coordinating, running_point
-    from remit_service.evidence.decision_log.compose import make_log
-    from remit_service.http.app import create_app
-    from remit_service.metrics import Metrics
-
-    settings = replace(
-        settings, anonymous_loopback=True, decision_log="none", listen="127.0.0.1:0", max_body_bytes=ANY_SIZE
-    )
-    metrics = Metrics()
-    log = make_log(settings, metrics)
-    await log.start()
-    try:
-        async with (
-            running_point(settings, log, activate=False) as point,
-            coordinating(point) as coordinator,
-        ):
-            app = create_app(point, settings, log, metrics=metrics, coordinator=coordinator)
-            transport = httpx.ASGITransport(app=app)
-            try:
-                async with httpx.AsyncClient(transport=transport, base_url=LOCAL, timeout=TIMEOUT_SECONDS) as client:
-                    yield client
-            finally:
-                await app.aclose()
-    finally:
-        await log.aclose()
 
 
 def document_of(response: httpx.Response) -> dict[str, Any]:

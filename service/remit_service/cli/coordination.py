@@ -8,9 +8,10 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
-from remit_service.cli.client import TIMEOUT_SECONDS, client_for, document_of, refused
+from remit_service.cli.client import client_for, document_of, refused
 from remit_service.cli.context import call_of, run
 from remit_service.cli.exits import DONE
+from remit_service.library.reach import TIMEOUT_SECONDS
 
 Subject = Annotated[str, typer.Argument(help="Who acts: <kind>:<name>, such as instance:seo-agent-7.")]
 Actor = Annotated[str | None, typer.Option("--actor", help="In whose name: <kind>:<name>.")]

@@ -51,7 +51,8 @@ def review(
     break_glass_id: GlassId,
     finding: Annotated[str, typer.Option(help="What was found.")],
     actor: ActorName = None,
+    dry_run: DryRun = False,
 ) -> None:
     """Note that its use was looked at, by nobody who made or used it."""
     call = f"POST {path_of('v1', 'break-glass', break_glass_id, 'review')}"
-    command(context, call, {"finding": finding}, reason=None, actor=actor)
+    command(context, call, {"finding": finding}, reason=None, actor=actor, dry_run=dry_run)

@@ -29,6 +29,7 @@ class Local:
 
 
 LOCAL: Final[Mapping[str, Local]] = {
+    "capability key": Local("it makes a file that decision points are started with", frozenset()),
     "capability verify": Local("it verifies a token offline, with the keys of a file", frozenset()),
     "demo": Local("it starts a decision point of its own and ends it again"),
     "doctor": Local("it tests the configuration of this machine and what that names"),

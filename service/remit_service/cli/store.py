@@ -13,7 +13,7 @@ from remit_graph.view.state import View
 from remit_service.backup.move import move_store
 from remit_service.backup.state import READABLE
 from remit_service.bootstrap import load_bundle, running_point
-from remit_service.cli.client import answer_of, service
+from remit_service.cli.client import answer_of
 from remit_service.cli.context import Call, call_of, run
 from remit_service.cli.exits import DONE, FAULT, REFUSED, Failure
 from remit_service.cli.output import Output
@@ -22,6 +22,7 @@ from remit_service.clock import SystemClock
 from remit_service.governance.founding import found_root
 from remit_service.keeping.checkpoints import keep_checkpoint
 from remit_service.keeping.schema import enable_schema
+from remit_service.library.reach import service
 from remit_service.opening import read_world
 from remit_service.policy import policy_of
 from remit_service.settings import Settings

@@ -14,11 +14,12 @@ import httpx
 
 from remit_graph.model.instant import parse_instant
 from remit_service.bootstrap import running_point
-from remit_service.cli.client import answer_of, service
+from remit_service.cli.client import answer_of
 from remit_service.cli.exits import Failure
 from remit_service.decision.caller import Caller
 from remit_service.decision.request import parse_evaluation
 from remit_service.http.answer import render
+from remit_service.library.reach import service
 from remit_service.point import DecisionPoint
 from remit_service.settings import Settings
 
