@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from remit_graph.model.change import Change
+from remit_service import slices
 from remit_service.bootstrap import running_point
 from remit_service.decision.caller import Caller
 from remit_service.decision.request import parse_evaluation
@@ -141,15 +142,63 @@ def line(name: str, from_: str, to: str, under: str, depth: int) -> list[Change]
 
 @pytest.mark.feature("S33")
 @pytest.mark.timeout(300)
+async def test_a_large_revocation_lets_others_be_answered_all_along(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """While 1,500 delegations end, here and on a second point, decisions go on, each as its own revision has it."""
+    # With slices of no length every pause lets others in, however fast this machine is.
+    monkeypatch.setattr(slices, "SLICE_SECONDS", 0.0)
+    async with points(tmp_path, 2) as (here, there):
+        leaves = [f"leaf-{number}" for number in range(1_500)]
+        await put(
+            here,
+            *line("to-2", "role:seo-agent", "instance:a2", "del_882@1", 1),
+            *line("beside", "role:seo-agent", "instance:beside", "del_882@1", 1),
+            *(each for name in leaves for each in line(name, "instance:a2", f"instance:{name}", "to-2@1", 0)),
+        )
+        assert await there.replica.reached(here.view.revision, SOON)
+        first = here.view.revision
+        answers: dict[DecisionPoint, list[tuple[str, Decision]]] = {here: [], there: []}
+        is_over = asyncio.Event()
+
+        async def load(point: DecisionPoint) -> None:
+            number = 0
+            while not is_over.is_set():
+                for each in (leaves[number % len(leaves)], "beside"):
+                    answers[point].append((each, await ask(point, each)))
+                number += 17
+                await asyncio.sleep(0)
+
+        asking = [asyncio.create_task(load(each)) for each in (here, there)]
+        revision = await govern(here, "revoke", {"target": {"edge_id": "to-2"}})
+        asked_by_then = len(answers[here])
+        assert await there.replica.reached(revision, SOON)
+        is_over.set()
+        await asyncio.gather(*asking)
+
+        said = [each for point in answers for each in answers[point]]
+        assert revision == first + 1
+        assert {one.outcome for name, one in said if name == "beside"} == {"execute"}
+        assert {one.revision < revision for name, one in said if name != "beside" and one.effect == "permit"} == {True}
+        assert {one.codes for name, one in said if name != "beside" and one.effect == "deny"} <= {
+            ("delegation_revoked",)
+        }
+        # A pause each 256 delegations looked at, and each 64 ended: in every one of them somebody was answered.
+        assert asked_by_then > 1_500 / 64
+
+
+@pytest.mark.feature("S33")
+@pytest.mark.timeout(300)
 async def test_f025_a_middle_link_takes_its_whole_subtree_under_load(tmp_path: Path) -> None:
     """One revision ends 1,002 below it; no later answer permits any of them, and who hangs beside it always may."""
     async with points(tmp_path, 1) as (point,):
         await put(
             point,
-            *line("to-1", "role:seo-agent", "instance:a1", "del_882@1", 5),
-            *line("to-2", "instance:a1", "instance:a2", "to-1@1", 4),
-            *line("to-2b", "instance:a1", "instance:a2b", "to-1@1", 4),
-            *line("to-3", "instance:a2", "instance:a3", "to-2@1", 3),
+            *line("top", "controller:seo-control-plane", "role:top", "d-seo@1", 5),
+            *line("to-1", "role:top", "instance:a1", "top@1", 4),
+            *line("to-2", "instance:a1", "instance:a2", "to-1@1", 3),
+            *line("to-2b", "instance:a1", "instance:a2b", "to-1@1", 3),
+            *line("to-3", "instance:a2", "instance:a3", "to-2@1", 2),
             *(
                 each
                 for n in range(1_000)
@@ -157,6 +206,7 @@ async def test_f025_a_middle_link_takes_its_whole_subtree_under_load(tmp_path: P
             ),
         )
         below = ["a2", "a3", *(f"leaf-{number}" for number in range(1_000))]
+        assert {(await ask(point, each)).outcome for each in (*below[:4], below[-1], "a2b")} == {"execute"}
         answers: list[tuple[str, Decision]] = []
         is_over = asyncio.Event()
 

@@ -59,11 +59,11 @@ class OnePoint:
     async def _rows(self, _after: int) -> AsyncIterator[Row]:
         yield Row(revision=1, seq=0, body="{}", hash=GENESIS)
 
-    def move(self, *changes: Change) -> None:
+    async def move(self, *changes: Change) -> None:
         """Append an entry."""
         revision = self.view.revision + 1
         entry = Entry(revision=revision, at=self.at, action="T", actor="t", changes=changes, hash=GENESIS)
-        self.replica.receive([entry])
+        await self.replica.receive([entry])
 
 
 async def follow(searcher: Searcher, **page: Any) -> list[Any]:
@@ -118,7 +118,7 @@ async def test_a_search_stays_at_its_revision_while_the_view_moves() -> None:
     search = asyncio.create_task(follow(searcher))
     await begun.wait()
     assert not search.done()
-    point.move(Change("edges.end", {"edges": [["g", 1]], "cause": "revoked"}))
+    await point.move(Change("edges.end", {"edges": [["g", 1]], "cause": "revoked"}))
     pages, anew = await search, await follow(searcher)
 
     assert [(len(page.results), page.revision) for page in pages] == [(400, 2)]
@@ -132,7 +132,7 @@ async def test_a_token_is_good_for_a_minute() -> None:
     first = await searcher.search(parse_query("resource", {**READ, "page": {"limit": 1}}), CALLER)
     query = parse_query("resource", {**READ, "page": {"token": first.next_token}})
 
-    point.move(Change("resource.put", {"key": "doc:00000a"}))
+    await point.move(Change("resource.put", {"key": "doc:00000a"}))
     point.at += 60 * SECOND
     second = await searcher.search(query, CALLER)
     point.at += 1

@@ -1,6 +1,6 @@
 """The append: one transaction that moves the head from where the writer decided, or changes nothing.
 
-(1) Plan what the batch, spelled by `spell`, changes in the graph, before anything is locked.
+(1) Plan what the batch, spelled by `spell`, changes in the graph, before anything is locked (`waves_of`).
 (2) Lock the head, read the clock, compare, and add rows and results: one statement.
 (3) Bring the graph along, unless it is behind already or the batch is too large for one transaction.
 (4) Commit. Whatever the database refused has a name at the port.
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from remit_graph.head import Head
     from remit_graph.model.change import Entry
     from remit_graph.neo4j.database import Database
+    from remit_graph.neo4j.plan import Wave
     from remit_graph.neo4j.spell import Spelled
 
 INLINE: Final = 2_000
@@ -37,14 +38,17 @@ PER_ROW: Final = timedelta(milliseconds=2)
 """What a row adds to the time after which the database ends an append."""
 
 
-async def append(database: Database, expected: Head, spelled: Spelled, writer: str) -> bool:
-    """Append a batch after `expected`, which it was spelled for, as `writer`; see the port for what it raises.
+def waves_of(spelled: Spelled) -> list[Wave]:
+    """Plan what a batch changes in the graph."""
+    return plan(steps_of(spelled.entries))
+
+
+async def append(database: Database, expected: Head, spelled: Spelled, waves: Sequence[Wave], writer: str) -> bool:
+    """Append a batch after `expected`, which it was spelled and planned for; see the port for what it raises.
 
     Returns:
         Whether the graph is where the ledger is.
     """
-    # (1) Plan.
-    waves = plan(steps_of(spelled.entries))
     parameters = _parameters(expected, spelled, database.options.max_clock_skew)
     parameters |= {"writer": writer, "turn": database.options.turn // timedelta(microseconds=1)}
     parameters["inline"] = sum(wave.size for wave in waves) <= INLINE

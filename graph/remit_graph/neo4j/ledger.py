@@ -13,6 +13,7 @@ Rules:
 
 from __future__ import annotations
 
+import asyncio
 import secrets
 from typing import TYPE_CHECKING, Any, Self
 
@@ -24,7 +25,7 @@ from remit_graph.neo4j.database import Database, rows_of
 from remit_graph.neo4j.drift import quick
 from remit_graph.neo4j.looking import PARTS, findings
 from remit_graph.neo4j.schema import install
-from remit_graph.neo4j.spell import respell, spell
+from remit_graph.neo4j.spell import respell, spell, takes_long
 from remit_graph.neo4j.watch import Bell
 from remit_graph.refusals import not_unfinished, require_state, why_not_moved
 from remit_graph.watching import wait_for_entries
@@ -129,6 +130,8 @@ class Neo4jLedger:
         if not batch:
             return []
         require_state(expected, self._accepts - {State.MOVED}, self._database.url)
+        if takes_long(batch):
+            return await self._append(expected, await asyncio.to_thread(spell, expected, batch), large=True)
         return await self._append(expected, spell(expected, batch))
 
     async def put_back(self, expected: Head, revisions: Sequence[Stored]) -> Head:
@@ -138,8 +141,9 @@ class Neo4jLedger:
             await self._append(expected, respell(expected, revisions))
         return await self.head()
 
-    async def _append(self, expected: Head, spelled: Spelled) -> Sequence[Entry]:
-        is_materialised = await append.append(self._database, expected, spelled, self._name)
+    async def _append(self, expected: Head, spelled: Spelled, *, large: bool = False) -> Sequence[Entry]:
+        waves = await asyncio.to_thread(append.waves_of, spelled) if large else append.waves_of(spelled)
+        is_materialised = await append.append(self._database, expected, spelled, waves, self._name)
         self._bell.ring(spelled.entries[-1].revision)
         if not is_materialised:
             self._backlog.wake()

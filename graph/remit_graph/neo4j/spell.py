@@ -6,7 +6,7 @@ All of it follows from the head that the writer decided on: if the head is elsew
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from remit_graph.errors import ModelError
 from remit_graph.model.change import entry_of, rows_of
@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from remit_graph.head import Head
     from remit_graph.model.change import Change, Command, Entry, Row
     from remit_graph.stored import Stored
+
+MANY_EDGES: Final = 500
+"""Edges that end in one batch and are spelled in passing; each costs a few microseconds, and as much to plan."""
 
 NO_RESULT = "null"
 """What a repeat is answered with if its command brought no result."""
@@ -64,6 +67,12 @@ def spell(expected: Head, batch: Sequence[Command]) -> Spelled:
         entries.append(entry_of(spelled))
         previous = entries[-1].hash
     return Spelled(entries=tuple(entries), rows=rows, results=_results(expected.revision, batch))
+
+
+def takes_long(batch: Sequence[Command]) -> bool:
+    """Whether a batch ends so many edges that it is spelled on a thread of its own: reads wait for the loop."""
+    ends = (change.body.get("edges") for command in batch for change in command.changes if change.kind == "edges.end")
+    return sum(len(each) for each in ends if isinstance(each, list | tuple)) > MANY_EDGES
 
 
 def respell(expected: Head, revisions: Sequence[Stored]) -> Spelled:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from sys import intern
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from remit_graph.errors import SchemaTooNew
 from remit_graph.model.change import SCHEMA, Change, Entry
@@ -21,6 +21,9 @@ from remit_graph.view.coordination.handlers import HANDLERS as COORDINATION
 from remit_graph.view.coordination.handlers import structure_moved
 from remit_graph.view.journal import Journal
 from remit_graph.view.state import Resource, View
+
+if TYPE_CHECKING:
+    from remit_graph.view.beside import Beside
 
 Body = Mapping[str, Any]
 Handler = Callable[[View, Body, Journal, int, Instant], None]
@@ -37,8 +40,14 @@ OFFERS_KEPT: Final = 256
 """Replicas whose last offer of a policy is remembered; more than ever share a store."""
 
 
-def apply(view: View, entry: Entry, journal: Journal | None = None) -> None:
+def apply(view: View, entry: Entry, journal: Journal | None = None, *, made: Beside | None = None) -> None:
     """Bring `view` to `entry`, which must be the next revision.
+
+    Args:
+        view: The graph.
+        entry: The revision.
+        journal: Remembers how to take it back.
+        made: What was made ready of it beside this very view (`beside`), where it is large.
 
     Raises:
         SchemaTooNew: the entry was written by a later version, or holds a kind that is not known here.
@@ -53,15 +62,25 @@ def apply(view: View, entry: Entry, journal: Journal | None = None) -> None:
             schema=entry.schema,
         )
     log = journal or Journal(keep=False)
-    apply_changes(view, entry.changes, log, revision=entry.revision, at=entry.at)
+    apply_changes(view, entry.changes, log, revision=entry.revision, at=entry.at, made=made)
     for name, value in (("revision", entry.revision), ("at", entry.at), ("hash", entry.hash)):
         log.put(view.scalars, name, value)
 
 
-def apply_changes(view: View, changes: Iterable[Change], journal: Journal, *, revision: int, at: Instant) -> None:
+def apply_changes(
+    view: View,
+    changes: Iterable[Change],
+    journal: Journal,
+    *,
+    revision: int,
+    at: Instant,
+    made: Beside | None = None,
+) -> None:
     """Apply changes of one revision without moving the head; the registry is rebuilt at the end if it has to be."""
-    stale = structural = False
-    for change in changes:
+    stale, structural = False, made is not None
+    if made is not None:
+        made.enter(view, journal)
+    for change in changes if made is None else made.rest:
         handler = _HANDLERS.get(change.kind)
         if handler is None:
             raise SchemaTooNew(
@@ -204,8 +223,9 @@ def unlink_edge(view: View, edge: Edge, journal: Journal) -> None:
         return
     journal.leave(view.out[edge.edge], edge.from_, edge.edge_id)
     if edge.edge in ROOT_GRANTS:
-        journal.leave(view.grants[edge.from_], edge.to, edge.edge_id)
-        if not view.grants[edge.from_]:
+        held = journal.bucket(view.grants, edge.from_)
+        journal.leave(held, edge.to, edge.edge_id)
+        if not held:
             journal.drop(view.grants, edge.from_)
         view.selectors.remove(edge.to, journal)
         if edge.edge is EdgeType.OWNS:

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Final
 
 from remit_graph.laws.delegation import Bounds
 from remit_graph.model.edge import MEMBERSHIPS, ROOT_GRANTS, Edge, EdgeType
+from remit_graph.view.sorting import sorted_in_steps
 from remit_graph.view.support import Support
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ class Fall:
     """What an ending takes along.
 
     Attributes:
-        ended: Edges that end, by id: those that were named, and those that fall with them.
+        ended: Edges that end, by id and in that order: those that were named, and those that fall with them.
         moved: Delegations that stay, under another right; the version they will have.
         narrowed: Delegations that stay in part; the version they will have.
     """
@@ -103,6 +104,14 @@ class _Search:
             settled = yield from self._judge(exposed)
             exposed = yield from self._next(exposed, settled)
         self.result.ended.update(self.pending)
+        # Sorted here, in steps; whoever sorts it again passes over it once.
+        ids = yield from sorted_in_steps(self.result.ended)
+        ended: dict[str, Edge] = {}
+        for count, each in enumerate(ids, 1):
+            ended[each] = self.result.ended[each]
+            if count % SLICE == 0:
+                yield
+        self.result.ended = ended
         return self.result
 
     def _exposed_at_first(self) -> Generator[None, None, dict[str, Edge]]:
@@ -153,10 +162,12 @@ class _Search:
 
     def _add_descendants(self, exposed: dict[str, Edge]) -> Generator[None, None, None]:
         frontier = list(exposed)
-        for count, edge_id in enumerate(frontier):
-            if count % SLICE == SLICE - 1:
-                yield
+        count = 0
+        for edge_id in frontier:
             for child in self.view.under.get(edge_id, ()):
+                count += 1
+                if count % SLICE == 0:
+                    yield
                 if child not in self.pending and child not in self.result.ended:
                     self.pending[child] = self.view.edges[child]
                     frontier.append(child)
@@ -165,7 +176,8 @@ class _Search:
         """Return those that stay, as they then stand, all judged on what was settled before this round."""
         settled: list[Edge] = []
         self.support.begin_round()
-        for count, edge_id in enumerate(sorted(exposed)):
+        ids = yield from sorted_in_steps(exposed)
+        for count, edge_id in enumerate(ids):
             if count % SLICE == SLICE - 1:
                 yield
             delegation = exposed[edge_id]
@@ -179,36 +191,58 @@ class _Search:
 
     def _next(self, judged: dict[str, Edge], settled: list[Edge]) -> Generator[None, None, dict[str, Edge]]:
         """Settle, hand support down, and return who is exposed now."""
-        exposed: dict[str, Edge] = {}
         for edge in settled:
             self._settle(edge.edge_id)
             self.support.settle(edge)
-        for count, edge_id in enumerate(judged):
-            if count % SLICE == SLICE - 1:
+        exposed = yield from self._below_the_lost(judged)
+        exposed |= yield from self._below_the_settled(settled)
+        return {edge_id: edge for edge_id, edge in exposed.items() if edge_id in self.pending}
+
+    def _below_the_lost(self, judged: dict[str, Edge]) -> Generator[None, None, dict[str, Edge]]:
+        exposed: dict[str, Edge] = {}
+        for edge_id in self._often(judged):
+            if edge_id is None:
                 yield
-            if edge_id in self.pending:
+            elif edge_id in self.pending:
                 self.lost.add(edge_id)
-                exposed |= {each: child for each, child in self._children(edge_id).items() if each not in self.lost}
+                for child_id in self._often(self._children(edge_id)):
+                    if child_id is None:
+                        yield
+                    elif child_id not in self.lost:
+                        exposed[child_id] = self.pending[child_id]
+        return exposed
+
+    def _below_the_settled(self, settled: list[Edge]) -> Generator[None, None, dict[str, Edge]]:
+        exposed: dict[str, Edge] = {}
         frontier = [edge.edge_id for edge in settled]
-        for count, edge_id in enumerate(frontier):
-            if count % SLICE == SLICE - 1:
-                yield
-            for child_id, child in sorted(self._children(edge_id).items()):
-                if self.support.own(child):
+        for edge_id in frontier:
+            yield
+            for child_id in self._often(sorted(self._children(edge_id))):
+                if child_id is None:
+                    yield
+                elif self.support.own(self.pending[child_id]):
                     self._settle(child_id)
                     frontier.append(child_id)
                 else:
-                    exposed[child_id] = child
+                    exposed[child_id] = self.pending[child_id]
             # Whoever found nothing before may find this one now.
             exposed.update(self._may_move_under(edge_id))
-        return {edge_id: edge for edge_id, edge in exposed.items() if edge_id in self.pending}
+        return exposed
+
+    @staticmethod
+    def _often(ids: Iterable[str]) -> Iterator[str | None]:
+        """Iterate ids, and None wherever it is time for a pause."""
+        for count, each in enumerate(ids, 1):
+            yield each
+            if count % SLICE == 0:
+                yield None
 
     def _settle(self, edge_id: str) -> None:
         del self.pending[edge_id]
         self.lost.discard(edge_id)
 
-    def _children(self, edge_id: str) -> dict[str, Edge]:
-        return {each: self.pending[each] for each in self.view.under.get(edge_id, ()) if each in self.pending}
+    def _children(self, edge_id: str) -> Iterator[str]:
+        return (each for each in self.view.under.get(edge_id, ()) if each in self.pending)
 
     def _may_move_under(self, edge_id: str) -> Iterator[tuple[str, Edge]]:
         if not self.lost:

@@ -28,6 +28,12 @@ class SelectorIndex:
         """Start empty."""
         self._root: dict[str, Any] = {}
 
+    def copied(self) -> SelectorIndex:
+        """Return one that shares its branches with this one; they are copied by the journal that writes them."""
+        other = SelectorIndex()
+        other._root = dict(self._root)
+        return other
+
     def add(self, selector: str, journal: Journal) -> None:
         """Count one more use of `selector`."""
         node = self._root
@@ -39,7 +45,7 @@ class SelectorIndex:
         """Count one use less; a selector without uses is no longer found."""
         node = self._root
         for segment in segments_of(selector):
-            node = node[segment]
+            node = journal.bucket(node, segment)
         if node[_USES] == 1:
             journal.drop(node, _USES)
         else:

@@ -25,6 +25,7 @@ from remit_service.coordination.work import Work
 if TYPE_CHECKING:
     from remit_graph.model.change import Change
     from remit_graph.model.instant import Instant
+    from remit_graph.view.beside import Beside
     from remit_graph.view.state import View
     from remit_service.coordination.tables import Tables
     from remit_service.coordination.values import Record
@@ -49,7 +50,7 @@ class Consequences:
 
 
 def end_what_rests_on(
-    view: View, changes: Sequence[Change], at: Instant, *, tables: Tables, ask: Judge
+    view: View, changes: Sequence[Change], at: Instant, *, tables: Tables, ask: Judge, made: Beside | None = None
 ) -> Consequences:
     """Decide again everything that rests on what `changes` end or narrow; the view is as before afterwards.
 
@@ -59,12 +60,12 @@ def end_what_rests_on(
         at: The instant of the command.
         tables: Policy data.
         ask: The policy.
+        made: The same changes, made ready beside this very view, where they are many.
     """
     work = Work(view, tables, at)
     try:
         touched = touched_by(view, changes)
-        for change in changes:
-            work.change(change.kind, change.body)
+        work.take(changes, made)
         own = len(work.changes)
         found = Found()
         steps = decide_again(work, touched, found)

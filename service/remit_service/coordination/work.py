@@ -16,9 +16,10 @@ from remit_service.coordination.fence import token_at
 from remit_service.coordination.values import Refusal
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from remit_graph.model.instant import Instant
+    from remit_graph.view.beside import Beside
     from remit_graph.view.state import View
     from remit_service.coordination.tables import Tables
     from remit_service.coordination.values import Record
@@ -60,6 +61,11 @@ class Work:
         change = Change(kind, body)
         apply_changes(self.view, (change,), self._journal, revision=self.revision, at=self.at)
         self.changes.append(change)
+
+    def take(self, changes: Sequence[Change], made: Beside | None = None) -> None:
+        """Change what a command changes itself; `made` is the same, made ready beside the view."""
+        apply_changes(self.view, changes, self._journal, revision=self.revision, at=self.at, made=made)
+        self.changes.extend(changes)
 
     def put_off(self, keys: Iterable[str], looked_at: Iterable[str] = ()) -> None:
         """Leave the waiters around some keys to a follow-up command, but for those looked at already (rules.md 11).

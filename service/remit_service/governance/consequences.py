@@ -22,6 +22,7 @@ from remit_service.writer.command import Accepted, Verdict
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from remit_graph.view.beside import Beside
     from remit_service.policy import Policy
 
 Consequences = Callable[[View, Sequence[Change], Instant], Found]
@@ -50,15 +51,19 @@ CODES: Final[Mapping[str, str]] = {
 _RESTING: Final = ("lease", "waiter", "capability", "approval")
 
 
-def consequences_of(policy: Policy) -> Consequences:
-    """Return what decides again by `policy`."""
+def anything_rests(view: View) -> bool:
+    """Whether anything is held, waited for or issued at all, so that changes have to be tried on it."""
+    return any(view.records.get(noun) for noun in _RESTING)
+
+
+def consequences_of(policy: Policy, made: Beside | None = None) -> Consequences:
+    """Return what decides again by `policy`; `made` is what is to be tried, made ready beside the view."""
 
     def decide_again(view: View, changes: Sequence[Change], at: Instant) -> Found:
-        if not any(view.records.get(noun) for noun in _RESTING):
-            # Nothing is held, waited for or issued: nothing to try the changes on for.
+        if not anything_rests(view):
             return Found(changes=(), ended={}, re_anchored={})
         return end_what_rests_on(
-            view, changes, at, tables=policy.tables, ask=lambda state, ask: judge(policy, state, at, ask)[0]
+            view, changes, at, tables=policy.tables, ask=lambda state, ask: judge(policy, state, at, ask)[0], made=made
         )
 
     return decide_again
@@ -70,7 +75,8 @@ def concluded(verdict: Verdict, view: View, at: Instant, policy: Policy) -> Verd
         rules = rules_of(policy.data["remit"]["config"])
         if refused := joined(view, verdict.changes, at, rules):
             return refused
-    return with_consequences(verdict, view, at, consequences_of(policy))
+    made = verdict.made if isinstance(verdict, Accepted) else None
+    return with_consequences(verdict, view, at, consequences_of(policy, made))
 
 
 def with_consequences(verdict: Verdict, view: View, at: Instant, consequences: Consequences) -> Verdict:

@@ -14,19 +14,21 @@ from remit_graph.model.builtin import Governance
 from remit_graph.model.change import Change
 from remit_graph.model.edge import ROOT_GRANTS, Edge, EdgeType
 from remit_graph.model.key import contains, prefixes
-from remit_graph.view.fall import Fall, fall
+from remit_graph.view.fall import SLICE, Fall, fall
 from remit_graph.view.grounds import ViewGrounds
 from remit_graph.view.members import reached
 from remit_service.coordination.standing import edge_facts
 from remit_service.governance.law import Actor, permitted, refused_by_policy
 from remit_service.governance.names import unknown_edge, unknown_principal
-from remit_service.governance.versions import ends_of, moved, settled
+from remit_service.governance.versions import ends_of, moved, settling
+from remit_service.slices import at_once
 from remit_service.writer.command import Accepted, Refused, Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Generator, Iterator, Mapping, Sequence
 
     from remit_graph.model.instant import Instant
+    from remit_graph.view.beside import Beside
     from remit_graph.view.state import View
     from remit_service.policy import Policy
 
@@ -56,8 +58,23 @@ class Target:
         return self.principal is not None or self.resource is not None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ending:
+    """What ending a target changes, what its caller is told, and the changes made ready where they are many."""
+
+    changes: tuple[Change, ...]
+    result: Mapping[str, Any]
+    made: Beside | None = None
+
+
 def revoke(
-    policy: Policy, view: View, at: Instant, actor: Actor, target: Target, *, found: Fall | None = None
+    policy: Policy,
+    view: View,
+    at: Instant,
+    actor: Actor,
+    target: Target,
+    *,
+    found: Ending | None = None,
 ) -> Verdict:
     """Decide a revocation, with its whole subtree in one revision.
 
@@ -67,7 +84,7 @@ def revoke(
         at: The instant.
         actor: Who asks.
         target: What is to be ended.
-        found: What falls, where that was found on this very graph before; else it is looked for here.
+        found: What comes of it, where that was found on this very graph before; else it is looked for here.
     """
     named = named_by(view, target)
     if isinstance(named, Refused):
@@ -75,14 +92,30 @@ def revoke(
     decision = permitted(policy, view, at, actor, Governance.REVOKE, revocation=_facts(view, at, actor, target, named))
     if refused := refused_by_policy(decision):
         return refused
-    fallen = fall(view, named, at, policy.scales) if found is None else found
-    below = Fall(ended={each.edge_id: each for each in fallen.fallen(named)}, moved=fallen.moved)
-    changes = [*ends_of(named, "removed" if target.removes else "revoked"), *settled(view, below)]
+    if found is None:
+        found = at_once(ending(view, target, named, fall(view, named, at, policy.scales)))
+    return Accepted(changes=found.changes, result=found.result, made=found.made)
+
+
+def ending(view: View, target: Target, named: Sequence[Edge], fallen: Fall) -> Generator[None, None, Ending]:
+    """Return what a fall comes to, in steps."""
+    own = {edge.edge_id for edge in named}
+    below, delegations = Fall(moved=fallen.moved), []
+    for count, edge_id in enumerate(sorted(fallen.ended), 1):
+        edge = fallen.ended[edge_id]
+        if edge_id not in own:
+            below.ended[edge_id] = edge
+        if edge.edge is EdgeType.DELEGATES:
+            delegations.append(edge_id)
+        if count % SLICE == 0:
+            yield
+    changes = ends_of(named, "removed" if target.removes else "revoked")
+    changes += yield from settling(view, below)
     if target.principal is not None:
         changes.append(Change("principal.end", {"id": target.principal}))
     if target.resource is not None and target.resource in view.resources:
         changes.append(Change("resource.end", {"key": target.resource}))
-    return Accepted(changes=tuple(changes), result=_result(named, fallen, target))
+    return Ending(changes=tuple(changes), result=_result(named, delegations, fallen, target))
 
 
 def named_by(view: View, target: Target) -> list[Edge] | Refused:
@@ -133,8 +166,7 @@ def _of_resource(view: View, key: str) -> list[Edge] | Refused:
     return [found[each] for each in sorted(found)]
 
 
-def _result(named: Sequence[Edge], fallen: Fall, target: Target) -> dict[str, Any]:
-    delegations = [each for each in sorted(fallen.ended) if fallen.ended[each].edge is EdgeType.DELEGATES]
+def _result(named: Sequence[Edge], delegations: list[str], fallen: Fall, target: Target) -> dict[str, Any]:
     grants = [each.edge_id for each in named if each.edge is not EdgeType.DELEGATES]
     ended: dict[str, list[str]] = {"edges": grants, "delegations": delegations}
     if target.principal is not None:

@@ -135,10 +135,9 @@ class Governor:
             actor.decisions.clear()
             policy = self.point.policy
             if found is not None and asked.target is not None and self._subtrees.holds(found, view):
-                verdict = revoke(policy, view, at, actor, asked.target, found=found.fall)
-            else:
-                verdict = asked.decide(policy, view, at, actor)
-            return concluded(verdict, view, at, policy)
+                verdict = revoke(policy, view, at, actor, asked.target, found=found.ending)
+                return concluded(verdict, view, at, policy)
+            return concluded(asked.decide(policy, view, at, actor), view, at, policy)
 
         return decide
 

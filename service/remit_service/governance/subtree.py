@@ -6,12 +6,13 @@ command is decided on; if not, the command looks for itself, which is right and 
 
 from __future__ import annotations
 
-import asyncio
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
-from remit_graph.view.fall import Fall, falling
-from remit_service.governance.ending import Target, named_by
+from remit_graph.view.beside import beside
+from remit_graph.view.fall import falling
+from remit_service.governance.ending import Ending, Target, ending, named_by
+from remit_service.slices import Abandoned, in_slices
 from remit_service.writer.command import Refused
 
 if TYPE_CHECKING:
@@ -22,9 +23,6 @@ if TYPE_CHECKING:
 
 LARGE: Final = 1_000
 """Delegations below which a fall is found within a few milliseconds, in the writer."""
-
-SLICE_SECONDS: Final = 0.005
-"""How long one slice may hold the loop; reads are answered between two slices."""
 
 ATTEMPTS: Final = 3
 """How often a search begins anew because the graph moved meanwhile."""
@@ -37,9 +35,15 @@ _STRUCTURE: Final = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What falls with a target, and the revision of the graph it was found on."""
+    """What ending a target comes to.
 
-    fall: Fall
+    Attributes:
+        ending: What it changes, and what is told of it.
+        view, revision: The graph it was found on.
+    """
+
+    ending: Ending
+    view: View
     revision: int
 
 
@@ -59,7 +63,8 @@ class Subtrees:
     def holds(self, found: Found, view: View) -> bool:
         """Whether `found` is true of `view`: nothing moved since, and no other command of the batch is tried on it."""
         head = self._point.replica.head
-        return head is not None and view.revision == head.revision and self._moved_at <= found.revision
+        stands = head is not None and view.revision == head.revision
+        return stands and view is found.view and self._moved_at <= found.revision
 
     async def find(self, target: Target | None) -> Found | None:
         """Return what falls with a target, or None where it is small, or where the graph does not stand still."""
@@ -73,23 +78,23 @@ class Subtrees:
         return None
 
     async def _search(self, target: Target, at: Instant) -> Found | None:
-        view, clock = self._point.view, self._point.clock
+        view = self._point.view
         named = named_by(view, target)
         if isinstance(named, Refused):
             return None
         begun_at = view.revision
-        steps = falling(view, named, at, self._point.policy.scales)
-        until = clock.monotonic() + SLICE_SECONDS
-        while True:
-            try:
-                next(steps)
-            except StopIteration as stop:
-                return Found(stop.value, begun_at) if self._moved_at <= begun_at else None
-            if clock.monotonic() > until:
-                await asyncio.sleep(0)
-                if self._moved_at > begun_at or self._point.view is not view:
-                    return None
-                until = clock.monotonic() + SLICE_SECONDS
+
+        def stands() -> bool:
+            return self._moved_at <= begun_at and self._point.view is view
+
+        try:
+            fallen = await in_slices(falling(view, named, at, self._point.policy.scales), holds=stands)
+            ended = await in_slices(ending(view, target, named, fallen), holds=stands)
+            # Tried by whoever decides what rests on it, and entered once the ledger has it.
+            made = await in_slices(beside(view, ended.changes, revision=begun_at + 1, at=at), holds=stands)
+        except Abandoned:
+            return None
+        return Found(replace(ended, made=made), view, begun_at) if stands() else None
 
 
 def is_large(view: View, target: Target) -> bool:

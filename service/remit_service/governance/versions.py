@@ -8,10 +8,11 @@ from remit_graph.model.change import Change
 from remit_graph.model.edge import Edge, EdgeType
 from remit_graph.model.instant import format_instant
 from remit_graph.view.fall import Fall, fall
+from remit_service.slices import at_once
 from remit_service.writer.command import Accepted, Refused
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 
     from remit_graph.model.instant import Instant
     from remit_graph.view.state import View
@@ -58,13 +59,28 @@ def lives_on(view: View, edge: Edge, at: Instant) -> Refused | None:
 
 def settled(view: View, found: Fall) -> list[Change]:
     """Return the changes that a fall brings about beside what was named."""
-    fallen = [edge for edge_id, edge in sorted(found.ended.items())]
-    begun = found.begun()
-    return [
-        *ends_of(fallen, "revoked"),
-        *ends_of([view.edges[each.edge_id] for each in begun], "amended"),
-        *(Change("edge.begin", each.record()) for each in begun),
-    ]
+    return at_once(settling(view, found))
+
+
+def settling(view: View, found: Fall) -> Generator[None, None, list[Change]]:
+    """Return the same in steps: a fall may be large."""
+    changes: list[Change] = []
+    for some in _rows(sorted(found.ended)):
+        changes += ends_of([found.ended[each] for each in some], "revoked")
+        yield
+    begun = sorted({*found.moved, *found.narrowed})
+    for some in _rows(begun):
+        changes += ends_of([view.edges[each] for each in some], "amended")
+        yield
+    for some in _rows(begun):
+        versions = (found.narrowed.get(each) or found.moved[each] for each in some)
+        changes += [Change("edge.begin", each.record()) for each in versions]
+        yield
+    return changes
+
+
+def _rows(ids: Sequence[str]) -> Iterator[Sequence[str]]:
+    return (ids[start : start + ENDED_A_ROW] for start in range(0, len(ids), ENDED_A_ROW))
 
 
 def ends_of(edges: Iterable[Edge], cause: str) -> list[Change]:

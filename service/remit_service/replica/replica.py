@@ -1,7 +1,8 @@
 """The replica: the view, how fresh it is, and who waits for it to move.
 
 The view is written in this module only, and only with what the ledger has. Between two awaits of the event loop it
-does not change, so a decision that collects its facts without awaiting sees one revision.
+does not change, so a decision that collects its facts without awaiting sees one revision. A large revision is made
+ready beside it, in slices between which decisions are answered by the one before, and comes into force at once.
 
 What the view is confirmed by: a look at the ledger that found nothing newer, or the ledger's head as it was a moment
 ago, once the view has reached it. So a replica that is far behind, or that hears nothing, grows stale by itself.
@@ -18,13 +19,16 @@ from typing import TYPE_CHECKING, Final, Protocol, TypeVar
 import structlog
 
 from remit_graph.errors import ForeignStore, GraphError, LedgerError, LedgerUnavailable, SchemaTooNew
+from remit_graph.model.change import SCHEMA
 from remit_graph.view.apply import apply
+from remit_graph.view.beside import beside, is_large
 from remit_graph.view.journal import Journal
 from remit_graph.view.state import View
 from remit_service.clock import skew_of
 from remit_service.replica.freshness import Freshness
 from remit_service.replica.loading import load_view, malformed, read_some
 from remit_service.replica.past import Past
+from remit_service.slices import in_slices
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
@@ -32,6 +36,7 @@ if TYPE_CHECKING:
     from remit_graph.head import Head
     from remit_graph.model.change import Entry
     from remit_graph.ports import Ledger
+    from remit_graph.view.beside import Beside
     from remit_service.clock import Clock
 
     Listener = Callable[[Entry], None]
@@ -99,6 +104,7 @@ class Replica:
         self._listeners: list[Listener] = []
         self._companion: Companion | None = None
         self._silences = 1
+        self._taking = asyncio.Lock()
 
     def subscribe(self, listener: Listener) -> None:
         """Call `listener` with every entry right after the view has it."""
@@ -194,6 +200,9 @@ class Replica:
 
     async def _look(self) -> None:
         """Take what is new, wait for it a while, and note how fresh the view is."""
+        async with self._taking:
+            # Whoever takes a large revision just now has read it already.
+            pass
         if self._fresh.wants_head:
             await self._within_silence(self._checked_head())
         news = self.ledger.watch(self.view.revision, self._look_within, known=lambda: self.view.revision)
@@ -216,20 +225,53 @@ class Replica:
         """Apply what others appended, once whatever goes along with the view is ready for it."""
         if self._companion is not None and entries:
             await self._companion.prepare(entries)
-        self.receive(entries)
+        await self.receive(entries)
 
-    def receive(self, entries: Sequence[Entry]) -> None:
+    async def receive(self, entries: Sequence[Entry], made: Beside | None = None) -> None:
         """Apply entries that follow the view; those it has already are passed over.
+
+        Awaits nothing but the slices of a large one, or whoever takes one.
+
+        Args:
+            entries: In order.
+            made: What the first of them was made ready as, before the ledger had it.
 
         Raises:
             SchemaTooNew: at the first one this program does not know; the view stays before it.
             LedgerError: one cannot be applied.
         """
+        async with self._taking:
+            small: list[Entry] = []
+            for entry in entries:
+                if is_large(entry.changes):
+                    self._take_all(small)
+                    small = []
+                    await self._take_large(entry, made)
+                else:
+                    small.append(entry)
+            self._take_all(small)
+
+    async def _take_large(self, entry: Entry, made: Beside | None) -> None:
+        view = self.view
+        if entry.revision != view.revision + 1 or entry.schema > SCHEMA:
+            self._take_all([entry])
+            return
+        try:
+            if made is None or made.view is not view or not await in_slices(made.becoming(entry), urgent=True):
+                steps = beside(view, entry.changes, revision=entry.revision, at=entry.at)
+                made = await in_slices(steps, urgent=True)
+        except Exception as error:
+            raise self._refused(entry, error) from error
+        # A view that was loaded anew meanwhile has it, or gets it from the tail.
+        if self.view is view:
+            self._take_all([entry], made)
+
+    def _take_all(self, entries: Sequence[Entry], made: Beside | None = None) -> None:
         moved = False
         try:
             for entry in entries:
                 if entry.revision > self.view.revision:
-                    self._take(entry)
+                    self._take(entry, made)
                     moved = True
         finally:
             if moved and self._companion is not None:
@@ -238,21 +280,25 @@ class Replica:
             self._fresh.reached(self.view.revision)
             self._wake()
 
-    def _take(self, entry: Entry) -> None:
+    def _take(self, entry: Entry, made: Beside | None) -> None:
         journal = Journal()
         try:
-            apply(self.view, entry, journal)
+            apply(self.view, entry, journal, made=made)
         except Exception as error:
             # A change that cannot be applied is never passed over, and never half there (rules.md 2).
             journal.undo()
-            reason = error if isinstance(error, SchemaTooNew) else malformed(entry, error)
-            self._stop(reason)
-            raise reason from error
+            raise self._refused(entry, error) from error
         self.past.note(entry, journal)
         if self.head is not None:
             self.head = replace(self.head, revision=entry.revision, hash=entry.hash, at=entry.at)
         for listener in self._listeners:
             listener(entry)
+
+    def _refused(self, entry: Entry, error: Exception) -> GraphError:
+        """Stop before an entry that cannot be applied; returns why."""
+        reason = error if isinstance(error, SchemaTooNew) else malformed(entry, error)
+        self._stop(reason)
+        return reason
 
     def _stop(self, error: GraphError) -> None:
         self.stopped_by = self.stopped_by or error
@@ -274,7 +320,10 @@ class Replica:
         started = self._clock.monotonic()
         head = await self._checked_head()
         while self.view.revision < head.revision:
-            await self._take_along(await read_some(self.ledger, self.view.revision))
+            async with self._taking:
+                pass
+            if self.view.revision < head.revision:
+                await self._take_along(await read_some(self.ledger, self.view.revision))
         self._fresh.confirm(started)
         self.head = replace(head, revision=self.view.revision, hash=self.view.hash, at=self.view.at)
         return self.head

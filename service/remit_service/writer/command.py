@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     import asyncio
 
     from remit_graph.model.change import Change
+    from remit_graph.view.beside import Beside
 
 _RENEWALS: Final = frozenset({"RENEW", "KEEP_WAITING"})
 """What keeps something that runs out; decided before all else."""
@@ -25,10 +26,12 @@ class Accepted:
     Attributes:
         changes: Empty where the command is idempotent by content and found nothing to do: nothing is appended then.
         result: The answer, JSON values only; stored under the request id.
+        made: The first of the changes made ready beside the view, where they are many.
     """
 
     changes: tuple[Change, ...]
     result: Mapping[str, Any]
+    made: Beside | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

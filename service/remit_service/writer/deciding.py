@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from remit_graph.model.instant import Instant
+    from remit_graph.view.beside import Beside
     from remit_graph.view.state import View
     from remit_service.writer.command import Waiting
 
@@ -57,6 +58,12 @@ class Batch:
     def commands(self) -> list[Command]:
         """What is appended."""
         return [each.command for each in self.decided if each.command is not None]
+
+    @property
+    def made(self) -> Beside | None:
+        """What the first command was made ready as: it was decided on the view as it stood before the batch."""
+        first = next((each.verdict for each in self.decided if each.command is not None), None)
+        return first.made if isinstance(first, Accepted) else None
 
 
 def decide_batch(pending: Sequence[Waiting], view: View, at: Instant, monotonic: Callable[[], float]) -> Batch:

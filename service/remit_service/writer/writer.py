@@ -226,7 +226,7 @@ class Writer:
         except ModelError as error:
             raise _of_the_clock(error) from error
         self._turns.spent()
-        self._replica.receive(entries)
+        await self._replica.receive(entries, batch.made)
         revisions = iter(entries)
         for each in batch.decided:
             if each.command is not None:
