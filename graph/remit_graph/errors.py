@@ -12,6 +12,7 @@ GraphError
     ├── OutcomeUnknown    the connection ended during the commit: look the request id up
     ├── ForeignStore      the store is not Remit's, is another realm's, or lacks its schema
     ├── SchemaTooNew      the store holds changes of a later version than this program
+    ├── HistoryRemoved    a compaction removed what was asked for
     └── ChainBroken       the hash chain does not verify
 ```
 
@@ -86,6 +87,12 @@ class ForeignStore(LedgerError):
 
 class SchemaTooNew(LedgerError):
     """A change was written by a later version; `facts['schema']` says which schema it needs."""
+
+
+class HistoryRemoved(LedgerError):
+    """What was asked for is older than the history that is left, which begins after revision `facts['base']`."""
+
+    code = "history_removed"
 
 
 class ChainBroken(LedgerError):

@@ -50,6 +50,7 @@ class Head:
         state: Whether the ledger may be used.
         note: What an unfinished ledger is made from, or where a moved one went.
         needs: The version of Remit that switched the store to `schema`; empty for the first schema.
+        base: The last revision whose rows were removed; 0 where history is whole.
     """
 
     store_id: str
@@ -63,6 +64,7 @@ class Head:
     state: State = State.READY
     note: str = ""
     needs: str = ""
+    base: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

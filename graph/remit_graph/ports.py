@@ -7,6 +7,7 @@ What every ledger promises (one contract suite runs over all of them, `tests/con
 - **durable**: what was acknowledged survives kill -9 and loss of power;
 - **ordered**: `at` never goes back, revisions have no gap, and no reader sees part of a revision;
 - **chained**: each row carries the hash over the row before and its own bytes;
+- **cut only where the chain says so**: history goes at an anchored base alone (`history`), and is missed aloud;
 - **fair**: whoever lost an append may take the turn, and appends alone until it has appended once (rules.md 11).
 
 What it does not do: check the laws of the model. It appends what it is given (rules.md 11).
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from datetime import timedelta
 
     from remit_graph.head import Head
+    from remit_graph.history import Base, Retention, Swept, Weight
     from remit_graph.model.change import Command, Entry, Row
     from remit_graph.sharing import Seen, Turn
     from remit_graph.stored import Checkpoint, Stored, StoredResult
@@ -93,6 +95,7 @@ class Ledger(Protocol):
         Fewer come back where revisions are large, and where the next one is of a later schema.
 
         Raises:
+            HistoryRemoved: revisions after `after` were removed; `facts` hold `base`.
             SchemaTooNew: the very next revision is of a later schema; `facts` hold `schema` and `revision`.
             ChainBroken: a revision is missing, is not whole, or does not follow the one before it by its hashes;
                 `facts` hold `revision`. So nothing is read that was written past the ledger.
@@ -110,8 +113,14 @@ class Ledger(Protocol):
         """
         ...
 
-    def rows(self, after: int = 0) -> AsyncIterator[Row]:
-        """Stream raw rows after revision `after` up to the present head, for verification, export and backup."""
+    def rows(self, after: int | None = None) -> AsyncIterator[Row]:
+        """Stream raw rows after revision `after` up to the present head, for verification, export and backup.
+
+        Without `after` all that there are: from the base on.
+
+        Raises:
+            HistoryRemoved: revisions after `after` were removed, or are while this goes on.
+        """
         ...
 
     async def result(self, request_id: str) -> StoredResult | None:
@@ -122,6 +131,9 @@ class Ledger(Protocol):
         """Return the newest revision that wrote a receipt of this id, verified as `read` does; None if there is none.
 
         Receipts are asked for long after they left the view, which keeps the latest of them alone.
+
+        Raises:
+            HistoryRemoved: it was written, and removed with the history of then.
         """
         ...
 
@@ -187,13 +199,52 @@ class Ledger(Protocol):
         The row that anchors its digest in the chain is appended by the caller.
 
         Raises:
-            ModelError: the digest is not the blob's.
+            ModelError: the digest is not the blob's, or history begins there or later.
             ChainBroken: the log does not have that hash at that revision.
+        """
+        ...
+
+    async def base(self) -> Base:
+        """Return where history begins."""
+        ...
+
+    async def base_checkpoint(self) -> Checkpoint | None:
+        """Return the image of the state at the base; None where history is whole.
+
+        Raises:
+            ChainBroken: it is missing or damaged, so that the ledger has no beginning any more.
+        """
+        ...
+
+    async def weigh(self, revision: int) -> Weight:
+        """Return what a cut at `revision` would take out."""
+        ...
+
+    async def cut(self, checkpoint: Checkpoint, anchored_at: int) -> Base:
+        """Let history begin at a checkpoint; the rows up to it can be read no longer, and are there until `sweep`.
+
+        Args:
+            checkpoint: The state at a revision that the log has.
+            anchored_at: The revision that holds `base_anchor_of` it.
+
+        Raises:
+            ModelError: the digest is not the blob's, or history begins there or later.
+            ChainBroken: the log does not have that hash at that revision, or no such anchor.
+        """
+        ...
+
+    async def sweep(self, retention: Retention) -> Swept:
+        """Take some of what was cut off out of the store, in one short transaction; to be called until it is done.
+
+        Rows up to the base go, and with them answers to request ids as `retention` says: those that are not old enough
+        yet are marked, and go in a later sweep.
         """
         ...
 
     async def check(self, *, full: bool = True) -> Sequence[str]:
         """Return what is wrong with the store, one sentence each; nothing for a sound one.
+
+        What was removed by a cut is no fault: the chain is verified from the base on, and the base against the chain.
 
         Args:
             full: Verify all there is; otherwise only the chain after where this object last found it unbroken.

@@ -27,6 +27,7 @@ from remit_graph.model.change import Change
 from remit_service.bundle.archive import unpack
 from remit_service.bundle.errors import BundleRefused
 from remit_service.engines.errors import EngineError
+from remit_service.replica.loading import from_base
 from remit_service.writer.command import Accepted, Submission
 from remit_service.writer.patience import submit_patiently
 
@@ -220,6 +221,8 @@ def bundle_in(archive: str | None, revision: str) -> Bundle:
 async def bundle_of_history(ledger: Ledger, revision: str) -> Bundle | None:
     """Return a bundle that was activated at any time, as the ledger's history holds it; None if it does not.
 
+    Where history was cut, that is the one that was in force there and those that came after.
+
     Raises:
         LedgerError: the history cannot be read.
         PolicyNotTaken: what it holds is not that bundle.
@@ -230,4 +233,7 @@ async def bundle_of_history(ledger: Ledger, revision: str) -> Bundle | None:
             body = change.get("body", {})
             if change["kind"] == KIND and body["policy_revision"] == revision and "archive" in body:
                 return bundle_in(body["archive"], revision)
+    first = await from_base(ledger)
+    if first.policy_revision == revision and first.policy_archive is not None:
+        return bundle_in(first.policy_archive, revision)
     return None

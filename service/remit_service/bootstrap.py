@@ -23,6 +23,7 @@ from remit_service.coordinator.coordinator import Coordinator
 from remit_service.engines.opa import OpaEngine
 from remit_service.engines.standby import StandbyEngine
 from remit_service.keeping.attendance import Attendance, process_name
+from remit_service.keeping.compactor import Compactor
 from remit_service.keeping.keeper import Keeper
 from remit_service.opening import bring_in, read_world, shipped_world
 from remit_service.point import Bounds, DecisionPoint
@@ -84,6 +85,10 @@ async def running_point(
             keeper = Keeper(point.replica, point.submit)
             keeper.start()
             stack.push_async_callback(keeper.aclose)
+            if settings.history_days:
+                compactor = Compactor(point, timedelta(days=settings.history_days))
+                compactor.start()
+                stack.push_async_callback(compactor.aclose)
             point.drift.start()
         if world is not None and not await bring_in(point, world):
             _log.info("the store holds a graph already", store=settings.store, passed_over=str(settings.world))

@@ -68,6 +68,7 @@ def readiness_of(
         "staleness_seconds": None if age == float("inf") else round(age, 3),
         "clock_skew_seconds": round(replica.skew / SECOND, 3),
         "drift": len(drift.findings),
+        "history_after": 0 if replica.head is None else replica.head.base,
     }
     return Readiness(ready=not problems, problems=tuple(problems), warnings=tuple(drift.sentences()), details=details)
 

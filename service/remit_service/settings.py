@@ -100,6 +100,9 @@ class Settings:
     search_deadline_seconds: Seconds = 2.0
     """How long one page of a search may take; it then ends with what was found, and says so."""
 
+    history_days: Annotated[int, Meta(ge=0, le=36_500)] = 0
+    """Days of the ledger's history that stay; what is older goes by itself, receipts included. 0 keeps all of it."""
+
     max_staleness_seconds: Seconds = 5.0
     """A view that was not confirmed for longer denies."""
     max_clock_skew_seconds: Seconds = 1.0

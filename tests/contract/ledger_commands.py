@@ -26,10 +26,11 @@ def a_command(
     fingerprint: str | None = None,
     result: str | None = None,
     reason: str | None = None,
+    action: str = "GRAPH_APPLY",
 ) -> Command:
     """Return a command; without changes it puts a principal of a new name."""
     return Command(
-        action="GRAPH_APPLY",
+        action=action,
         actor="human:ada",
         at=at,
         changes=changes or (a_principal(f"human:{next(_NUMBERS)}"),),

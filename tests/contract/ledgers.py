@@ -72,6 +72,14 @@ class Store(ABC):
     async def overwrite(self, rows: Sequence[Row], head: Mapping[str, Any] | None = None) -> None:
         """Replace the rows of the log, and the named members of the head, past the ledger."""
 
+    @abstractmethod
+    async def end_waits(self) -> None:
+        """Let the time be over of every answer that is kept for a while beyond its row."""
+
+    @abstractmethod
+    async def damage_images(self) -> None:
+        """Change the bytes of every image, past the ledger."""
+
 
 class SqliteStore(Store):
     """An SQLite file."""
@@ -84,12 +92,22 @@ class SqliteStore(Store):
     async def overwrite(self, rows: Sequence[Row], head: Mapping[str, Any] | None = None) -> None:
         """Write into the tables, as somebody with a shell and without the triggers would."""
         with closing(sqlite3.connect(self.path)) as connection, connection:
-            connection.execute("DROP TRIGGER IF EXISTS rows_are_never_removed")
+            connection.execute("DROP TRIGGER IF EXISTS rows_are_removed_below_the_base_alone")
             connection.execute("DELETE FROM rows")
             values = [(row.revision, row.seq, row.body, row.hash) for row in rows]
             connection.executemany("INSERT INTO rows (revision, seq, body, hash) VALUES (?, ?, ?, ?)", values)
             for name, value in (head or {}).items():
                 connection.execute(_HEAD_MEMBERS[name], (value,))
+
+    async def end_waits(self) -> None:
+        """Write into the table, instead of waiting."""
+        with closing(sqlite3.connect(self.path)) as connection, connection:
+            connection.execute("UPDATE result SET keep_until = 1 WHERE keep_until IS NOT NULL")
+
+    async def damage_images(self) -> None:
+        """Write into the table, as a failing disk would."""
+        with closing(sqlite3.connect(self.path)) as connection, connection:
+            connection.execute("UPDATE checkpoint_part SET data = x'00'")
 
 
 async def sqlite_store(request: pytest.FixtureRequest) -> Store:
@@ -133,6 +151,14 @@ class Neo4jStore(Store):
             self.server.query, "UNWIND $rows AS row CREATE (change:Change) SET change = row", rows=values
         )
         await asyncio.to_thread(self.server.query, "MATCH (head:Head) SET head += $head", head=dict(head or {}))
+
+    async def end_waits(self) -> None:
+        """Write into the nodes, instead of waiting."""
+        await asyncio.to_thread(self.server.query, "MATCH (op:Op) WHERE op.keep_until > 0 SET op.keep_until = 1")
+
+    async def damage_images(self) -> None:
+        """Write into the nodes, as a failing disk would."""
+        await asyncio.to_thread(self.server.query, "MATCH (part:CheckpointPart) SET part.data = $data", data=b"x")
 
 
 async def neo4j_store(request: pytest.FixtureRequest) -> Neo4jStore:

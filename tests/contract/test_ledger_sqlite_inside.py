@@ -308,7 +308,7 @@ def _image(entry: Entry, blob: bytes) -> Checkpoint:
             "request `r-1` of revision 1 has no such answer: a repeat would act again",
         ),
         (
-            "INSERT INTO result VALUES ('r-2', NULL, 1, '')",
+            "INSERT INTO result VALUES ('r-2', NULL, 1, '', NULL)",
             "the answer to request `r-2` names revision 1, where the log has no such command",
         ),
         ("DELETE FROM edge", "the table of edges tells `g-1@1` otherwise than the log"),

@@ -11,14 +11,14 @@ import secrets
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from remit_graph.errors import ChainBroken
+from remit_graph.errors import ChainBroken, HistoryRemoved
 from remit_graph.model.change import GENESIS, verify_rows
-from remit_graph.neo4j import checkpoints
+from remit_graph.neo4j import base, checkpoints
 from remit_graph.neo4j.database import rows_of
 from remit_graph.neo4j.judge import row_of
 from remit_graph.neo4j.looking import findings
 from remit_graph.neo4j.place import first_place, last_place
-from remit_graph.neo4j.read import ROWS_PER_PAGE, no_ledger, read_head
+from remit_graph.neo4j.read import ROWS_PER_PAGE, no_ledger, page_of_rows, read_head
 from remit_graph.neo4j.schema import missing
 
 if TYPE_CHECKING:
@@ -56,17 +56,25 @@ async def settled_revision(database: Database, realm: str) -> int:
 async def check_chain(database: Database, realm: str, start: Verified) -> tuple[list[str], Verified]:
     """Verify the chain after `start` up to the head, and the answers to request ids along with it.
 
+    Where history was cut after `start`, the chain is verified from the base on.
+
     Returns:
         What is wrong, one sentence each, and the place up to which nothing is.
     """
     last = await settled_revision(database, realm)
+    begins = await base.read_base(database, realm)
+    if start.revision < begins.revision:
+        start = Verified(revision=begins.revision, hash=begins.hash)
     reached = start
     unanswered: list[str] = []
     try:
-        async for rows in _whole_revisions(database, start.revision, last):
+        async for rows in _whole_revisions(database, realm, start.revision, last):
             digest = verify_rows(rows, previous=reached.hash, after=reached.revision)
             reached = Verified(revision=rows[-1].revision, hash=digest)
             unanswered += await _unanswered(database, rows)
+    except HistoryRemoved:
+        # It was cut while it was verified.
+        return await check_chain(database, realm, start)
     except ChainBroken as error:
         sides = "".join(f"; {name} `{error.facts[name]}`" for name in ("expected", "stored") if name in error.facts)
         return [f"{error.message}{sides}"], start
@@ -78,12 +86,12 @@ async def check_chain(database: Database, realm: str, start: Verified) -> tuple[
     return unanswered, reached
 
 
-async def _whole_revisions(database: Database, after: int, last: int) -> AsyncIterator[list[Row]]:
+async def _whole_revisions(database: Database, realm: str, after: int, last: int) -> AsyncIterator[list[Row]]:
     """Yield the rows after a revision in lists that end with one."""
     place = first_place(after + 1)
     pending: list[Row] = []
     while place <= last_place(last):
-        page = await database.read("page_of_rows", first_place=place, last_place=last_place(last), limit=ROWS_PER_PAGE)
+        page = await page_of_rows(database, realm, place, last)
         rows = [*pending, *map(row_of, page)]
         if len(page) < ROWS_PER_PAGE:
             if rows:
@@ -128,4 +136,6 @@ async def check_rest(database: Database, realm: str) -> list[str]:
     late = [f"the graph is at revision {row['materialised']}, the ledger at {row['revision']}" for row in behind]
     # A graph that is on its way has differences, and none of them means anything.
     drift = [] if late else [each.sentence for each in await findings(database, everything=True)]
-    return [*lacking, *unasked, *await checkpoints.problems(database), *late, *drift]
+    begins = await base.read_base(database, realm)
+    images = [*await base.problems(database, realm), *await checkpoints.problems(database, begins)]
+    return [*lacking, *unasked, *images, *late, *drift]

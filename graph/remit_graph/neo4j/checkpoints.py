@@ -11,6 +11,8 @@ import hashlib
 from typing import TYPE_CHECKING, Any, Final
 
 from remit_graph.errors import ChainBroken, LedgerUnavailable, ModelError
+from remit_graph.history import Base, require_later
+from remit_graph.model.change import GENESIS
 from remit_graph.neo4j.database import rows_of
 from remit_graph.neo4j.place import last_place
 from remit_graph.stored import Checkpoint
@@ -27,13 +29,31 @@ KEPT: Final = 2
 """Checkpoints kept, so that there is another one should the newest be damaged."""
 
 
-async def save(database: Database, checkpoint: Checkpoint) -> None:
+async def save(database: Database, realm: str, checkpoint: Checkpoint) -> None:
     """Keep a checkpoint.
 
     Raises:
-        ModelError: its digest is not its blob's.
+        ModelError: its digest is not its blob's, or history begins there or later.
         ChainBroken: the log has another hash at its revision, or has not reached it.
         LedgerUnavailable: another process saved at the same time and took parts for leftovers.
+    """
+    parts = await save_parts(database, checkpoint)
+
+    async def work(transaction: AsyncManagedTransaction) -> None:
+        base = await _base(transaction, realm)
+        require_later(base, checkpoint)
+        await put(transaction, checkpoint, parts, base=base)
+        await rows_of(transaction, "drop_checkpoints", keep=KEPT, base=base.revision)
+
+    await database.write(work)
+    await drop_parts(database)
+
+
+async def save_parts(database: Database, checkpoint: Checkpoint) -> int:
+    """Keep the parts of an image, which counts for nothing yet, and return how many they are.
+
+    Raises:
+        ModelError: the digest is not the image's.
     """
     if hashlib.sha256(checkpoint.blob).hexdigest() != checkpoint.digest:
         raise ModelError(f"the checkpoint of revision {checkpoint.revision} does not have the digest it names")
@@ -47,30 +67,66 @@ async def save(database: Database, checkpoint: Checkpoint) -> None:
             part=number,
             data=checkpoint.blob[start : start + PART_BYTES],
         )
-    await _publish(database, checkpoint, len(starts))
+    return len(starts)
+
+
+async def drop_parts(database: Database) -> None:
+    """Remove the parts of images that do not count."""
     while (await _write(database, "drop_checkpoint_parts"))[0]["dropped"]:
         pass
 
 
-async def _publish(database: Database, checkpoint: Checkpoint, parts: int) -> None:
-    async def work(transaction: AsyncManagedTransaction) -> None:
-        found = await rows_of(transaction, "last_row", last_place=last_place(checkpoint.revision))
-        stored = found[0] if found else {"revision": 0, "hash": None}
-        if (stored["revision"], stored["hash"]) != (checkpoint.revision, checkpoint.hash):
-            raise ChainBroken(
-                f"the log does not have the hash {checkpoint.hash} at revision {checkpoint.revision}",
-                revision=checkpoint.revision,
-                expected=checkpoint.hash,
-                stored=stored["hash"],
-            )
-        kept = await rows_of(transaction, "count_checkpoint_parts", digest=checkpoint.digest)
-        if kept[0]["parts"] != parts:
-            raise LedgerUnavailable("another process saved a checkpoint at the same time", advice="save it again")
-        values = {"revision": checkpoint.revision, "hash": checkpoint.hash, "digest": checkpoint.digest}
-        await rows_of(transaction, "put_checkpoint", **values, parts=parts)
-        await rows_of(transaction, "drop_checkpoints", keep=KEPT)
+async def put(transaction: AsyncManagedTransaction, checkpoint: Checkpoint, parts: int, *, base: Base) -> None:
+    """Let an image count whose parts are all here.
 
-    await database.write(work)
+    Raises:
+        ChainBroken: the log has another hash at its revision, or has not reached it.
+        LedgerUnavailable: another process saved at the same time and took parts for leftovers.
+    """
+    found = await rows_of(transaction, "last_row", last_place=last_place(checkpoint.revision))
+    stored = _hash_at(checkpoint.revision, found, base)
+    if stored != checkpoint.hash:
+        raise ChainBroken(
+            f"the log does not have the hash {checkpoint.hash} at revision {checkpoint.revision}",
+            revision=checkpoint.revision,
+            expected=checkpoint.hash,
+            stored=stored,
+        )
+    kept = await rows_of(transaction, "count_checkpoint_parts", digest=checkpoint.digest)
+    if kept[0]["parts"] != parts:
+        raise LedgerUnavailable("another process saved a checkpoint at the same time", advice="save it again")
+    values = {"revision": checkpoint.revision, "hash": checkpoint.hash, "digest": checkpoint.digest}
+    await rows_of(transaction, "put_checkpoint", **values, parts=parts)
+
+
+def _hash_at(revision: int, found: list[dict[str, Any]], base: Base) -> str | None:
+    """Return the hash of the last row of a revision, or None where the log does not have it."""
+    if revision == base.revision:
+        return base.hash
+    return found[0]["hash"] if found and found[0]["revision"] == revision > base.revision else None
+
+
+async def _base(transaction: AsyncManagedTransaction, realm: str) -> Base:
+    found = (await rows_of(transaction, "base", realm=realm))[0]
+    return Base(**{**found, "hash": found["hash"] or GENESIS})
+
+
+async def of_base(database: Database, base: Base) -> Checkpoint:
+    """Return the image that history begins with.
+
+    Raises:
+        ChainBroken: it is not there, or is damaged.
+    """
+    for row in await database.read("checkpoints"):
+        if (row["revision"], row["digest"]) == (base.revision, base.digest):
+            blob = await _blob(database, row)
+            if hashlib.sha256(blob).hexdigest() == base.digest:
+                return Checkpoint(revision=base.revision, hash=base.hash, digest=base.digest, blob=blob)
+    raise ChainBroken(
+        f"history begins after revision {base.revision}, and the image of the state there is missing or damaged",
+        advice="put a backup back with `remit store restore`",
+        revision=base.revision,
+    )
 
 
 async def newest(database: Database) -> Checkpoint | None:
@@ -82,7 +138,7 @@ async def newest(database: Database) -> Checkpoint | None:
     return None
 
 
-async def problems(database: Database) -> list[str]:
+async def problems(database: Database, base: Base) -> list[str]:
     """Return what is wrong with the images, one sentence each."""
     found: list[str] = []
     for row in await database.read("checkpoints"):
@@ -90,7 +146,7 @@ async def problems(database: Database) -> list[str]:
         if hashlib.sha256(await _blob(database, row)).hexdigest() != row["digest"]:
             found.append(f"the checkpoint of revision {revision} is damaged: its bytes do not have its digest")
         last = await database.read("last_row", last_place=last_place(revision))
-        if not last or (last[0]["revision"], last[0]["hash"]) != (revision, row["hash"]):
+        if _hash_at(revision, last, base) != row["hash"]:
             found.append(f"the checkpoint of revision {revision} is of another log: the hash there is not the same")
     return found
 

@@ -22,7 +22,7 @@ def judge(found: Sequence[Found], head: Found, after: int, limit: int) -> list[E
 
     Args:
         found: The last row of `after`, the rows after it in order, and if there is more, at least one row more.
-        head: Where the ledger stood before they were read: `revision`, `hash` and `needs`.
+        head: Where the ledger stood before they were read: `revision`, `hash`, `needs`, `base` and `base_hash`.
         after: The revision that the reader has.
         limit: How many it wants.
 
@@ -30,7 +30,7 @@ def judge(found: Sequence[Found], head: Found, after: int, limit: int) -> list[E
         SchemaTooNew: the next revision is of a later schema.
         ChainBroken: one is missing or not whole, or does not follow the one before it.
     """
-    previous, rows = _split(found, after)
+    previous, rows = _split(found, head, after)
     entries: list[Entry] = []
     reached, digest = after, previous
     later: Found | None = None
@@ -59,10 +59,11 @@ def row_of(found: Found) -> Row:
     return Row(revision=found["revision"], seq=found["seq"], body=found["body"], hash=found["hash"])
 
 
-def _split(found: Sequence[Found], after: int) -> tuple[str, Sequence[Found]]:
+def _split(found: Sequence[Found], head: Found, after: int) -> tuple[str, Sequence[Found]]:
     """Return the hash at `after`, and the rows after it."""
-    if after == 0:
-        return GENESIS, found
+    if after == head["base"]:
+        # Rows that were cut off may still be there.
+        return str(head["base_hash"] or GENESIS), [row for row in found if row["revision"] > after]
     if not found or found[0]["revision"] != after:
         raise _missing(after)
     return str(found[0]["hash"]), found[1:]

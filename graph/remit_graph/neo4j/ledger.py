@@ -18,7 +18,7 @@ import secrets
 from typing import TYPE_CHECKING, Any, Self
 
 from remit_graph.head import USABLE, State, new_store_id
-from remit_graph.neo4j import append, checkpoints, read, set_aside, standing, store, turns
+from remit_graph.neo4j import append, base, checkpoints, read, set_aside, standing, store, turns
 from remit_graph.neo4j.backlog import Backlog
 from remit_graph.neo4j.check import NOTHING_VERIFIED, check_chain, check_rest, settled_revision
 from remit_graph.neo4j.database import Database, rows_of
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 
     from remit_graph.drift import Finding, PartDrift
     from remit_graph.head import Beginning, Head
+    from remit_graph.history import Base, Retention, Swept, Weight
     from remit_graph.model.change import Command, Entry, Row
     from remit_graph.neo4j.options import Neo4jOptions
     from remit_graph.neo4j.spell import Spelled
@@ -170,10 +171,11 @@ class Neo4jLedger:
         with self._bell.listening() as listener:
             return await wait_for_entries(listener, self.read, within, known or (lambda: after))
 
-    async def rows(self, after: int = 0) -> AsyncIterator[Row]:
+    async def rows(self, after: int | None = None) -> AsyncIterator[Row]:
         """Stream the rows after `after` up to the head of this moment; see the port."""
         last = await settled_revision(self._database, self._realm)
-        async for row in read.stream_rows(self._database, after, last):
+        begins = (await self._head()).base if after is None else after
+        async for row in read.stream_rows(self._database, self._realm, begins, last):
             yield row
 
     async def result(self, request_id: str) -> StoredResult | None:
@@ -225,7 +227,30 @@ class Neo4jLedger:
 
     async def save_checkpoint(self, checkpoint: Checkpoint) -> None:
         """Keep a checkpoint, in parts between which appends go on; see `checkpoints.save`."""
-        await checkpoints.save(self._database, checkpoint)
+        await checkpoints.save(self._database, self._realm, checkpoint)
+
+    async def base(self) -> Base:
+        """Return where history begins; see the port."""
+        return await base.read_base(self._database, self._realm)
+
+    async def base_checkpoint(self) -> Checkpoint | None:
+        """Return the image of the state at the base; see the port."""
+        begins = await self.base()
+        return None if begins.is_whole else await checkpoints.of_base(self._database, begins)
+
+    async def weigh(self, revision: int) -> Weight:
+        """Return what a cut at `revision` would take out; see the port."""
+        return await base.weigh(self._database, revision)
+
+    async def cut(self, checkpoint: Checkpoint, anchored_at: int) -> Base:
+        """Let history begin at a checkpoint; see the port."""
+        # What is not in the graph yet is brought there from the rows.
+        await self.materialised()
+        return await base.cut(self._database, self._realm, checkpoint, anchored_at)
+
+    async def sweep(self, retention: Retention) -> Swept:
+        """Take some of what was cut off out of the database; see the port."""
+        return await base.sweep(self._database, self._realm, retention)
 
     async def check(self, *, full: bool = True) -> Sequence[str]:
         """Return what is wrong with the store, one sentence each.

@@ -37,6 +37,7 @@ TAKEN: Final = frozenset(
         "Entity",
         "Foreign",
         "Head",
+        "Kept",
         "Mentioned",
         "Op",
         "Part",

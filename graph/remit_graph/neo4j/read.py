@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 from remit_graph.errors import ChainBroken, ForeignStore
 from remit_graph.head import Head, State
+from remit_graph.history import history_removed, require_kept
 from remit_graph.neo4j.database import rows_of
 from remit_graph.neo4j.judge import judge, row_of
-from remit_graph.neo4j.place import MAX_ROWS, first_place, last_place
+from remit_graph.neo4j.place import MAX_ROWS, first_place, last_place, revision_of
 from remit_graph.stored import StoredResult
 
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ def head_of(realm: str, found: Found) -> Head:
     return Head(realm=realm, state=State(found["state"]), **told)
 
 
-_OF_A_HEAD: Final = ("store_id", "incarnation", "revision", "hash", "at", "schema", "now", "note", "needs")
+_OF_A_HEAD: Final = ("store_id", "incarnation", "revision", "hash", "at", "schema", "now", "note", "needs", "base")
 
 
 async def read_revision(database: Database, realm: str) -> int:
@@ -75,6 +76,7 @@ async def read_entries(database: Database, realm: str, after: int, limit: int) -
     """Return up to `limit` revisions after `after`; fewer where they are large or one is of a later schema.
 
     Raises:
+        HistoryRemoved: some of them were removed.
         SchemaTooNew: the very next revision is of a later schema; `facts` hold `schema` and `revision`.
         ChainBroken: a revision is missing, not whole, or does not follow the one before it.
     """
@@ -98,6 +100,7 @@ async def read_entries(database: Database, realm: str, after: int, limit: int) -
 async def _judged(transaction: AsyncManagedTransaction, head: Found, after: int, limit: int) -> list[Entry]:
     if after >= head["revision"]:
         return []
+    require_kept(after, head["base"])
     found = await _found(transaction, after, limit, ROWS_PER_READ)
     if len(found) >= ROWS_PER_READ and found[-1]["revision"] == after + 1:
         found = await _found(transaction, after, 1, MAX_ROWS + 1)
@@ -117,11 +120,15 @@ def _only(found: Sequence[Found], database: Database, realm: str) -> Found:
     return found[0]
 
 
-async def stream_rows(database: Database, after: int, last: int) -> AsyncIterator[Row]:
-    """Yield the rows of the revisions after `after` up to `last`, page by page."""
+async def stream_rows(database: Database, realm: str, after: int, last: int) -> AsyncIterator[Row]:
+    """Yield the rows of the revisions after `after` up to `last`, page by page.
+
+    Raises:
+        HistoryRemoved: some of them were removed, maybe meanwhile.
+    """
     place = first_place(after + 1)
     while place <= last_place(last):
-        page = await database.read("page_of_rows", first_place=place, last_place=last_place(last), limit=ROWS_PER_PAGE)
+        page = await page_of_rows(database, realm, place, last)
         for each in page:
             yield row_of(each)
         if len(page) < ROWS_PER_PAGE:
@@ -129,14 +136,38 @@ async def stream_rows(database: Database, after: int, last: int) -> AsyncIterato
         place = page[-1]["place"] + 1
 
 
+async def page_of_rows(database: Database, realm: str, place: int, last: int) -> list[Found]:
+    """Return the rows from a place on, up to revision `last` or as many as make a page.
+
+    Raises:
+        HistoryRemoved: some of them were removed.
+    """
+
+    async def work(transaction: AsyncManagedTransaction) -> list[Found]:
+        span = {"first_place": place, "last_place": last_place(last)}
+        page = await rows_of(transaction, "page_of_rows", **span, limit=ROWS_PER_PAGE)
+        # After the rows: what was removed before they were read is noticed, and what is removed later was read.
+        head = await rows_of(transaction, "position", realm=realm)
+        require_kept(revision_of(place) - 1, _only(head, database, realm)["base"])
+        return page
+
+    return await database.reading(work)
+
+
 async def read_receipt(database: Database, realm: str, receipt_id: str) -> Entry | None:
     """Return the newest revision that wrote a receipt of this id, or None.
 
     The graph may have been edited by hand, and then says wrongly where to look; what is returned is in the log.
+
+    Raises:
+        HistoryRemoved: that revision was removed.
     """
     rows = await database.read("receipt", newest=True, ref=f"receipt/{receipt_id}")
     if not rows or not isinstance(rows[0]["revision"], int):
         return None
+    head = await read_head(database, realm)
+    if rows[0]["revision"] <= head.base:
+        raise history_removed(f"receipt `{receipt_id}` of revision {rows[0]['revision']}", head.base)
     entries = await read_entries(database, realm, rows[0]["revision"] - 1, 1)
     return next((each for each in entries if _has_receipt(each, receipt_id)), None)
 

@@ -53,6 +53,15 @@ class Op(AsyncStructuredNode):
     """What a request id was answered with."""
 
     request_id = StringProperty(unique_index=True)
+    keep_until = IntegerProperty(index=True)
+
+
+class Kept(AsyncStructuredNode):
+    """A row that was cut off, kept since it says what a thing or an edge of the graph is."""
+
+    ref = StringProperty(index=True)
+    revision = IntegerProperty(index=True)
+    kind = StringProperty(index=True)
 
 
 class Replica(AsyncStructuredNode):
@@ -204,8 +213,8 @@ REPEAT_WITHIN_SECONDS: Final = 0.5
 """How long at most whoever was given up waits, so that the other, which makes the same, comes to its end."""
 
 DECLARED: Final[tuple[type[AsyncStructuredNode], ...]] = (
-    Head, Change, Op, Replica, Part, Checkpoint, CheckpointPart, Entity, Ended, Edge, Selector, Resource, Principal,
-    Lease, Operation, Receipt, Capability, Incident,
+    Head, Change, Op, Kept, Replica, Part, Checkpoint, CheckpointPart, Entity, Ended, Edge, Selector, Resource,
+    Principal, Lease, Operation, Receipt, Capability, Incident,
 )  # fmt: skip
 
 

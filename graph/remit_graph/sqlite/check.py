@@ -9,10 +9,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from remit_graph.errors import ChainBroken
+from remit_graph.errors import ChainBroken, HistoryRemoved
 from remit_graph.model.change import GENESIS, verify_rows
+from remit_graph.sqlite.base import check_base
 from remit_graph.sqlite.checkpoints import check_checkpoints
-from remit_graph.sqlite.read import read_head, read_last_row, stream_rows
+from remit_graph.sqlite.read import read_base, read_head, read_last_row, stream_rows
 from remit_graph.sqlite.statements import STATEMENTS
 
 if TYPE_CHECKING:
@@ -31,20 +32,25 @@ NOTHING_VERIFIED: Final = Verified(revision=0, hash=GENESIS)
 
 
 def check_chain(connection: sqlite3.Connection, start: Verified) -> tuple[list[str], Verified]:
-    """Verify the chain after `start` up to the head.
+    """Verify the chain after `start` up to the head, from the base on where history was cut after `start`.
 
     Returns:
         What is wrong, one sentence each, and the place up to which nothing is.
     """
-    head = read_head(connection, 0)
+    head, base = read_head(connection, 0), read_base(connection)
+    if start.revision < base.revision:
+        start = Verified(revision=base.revision, hash=base.hash)
     rows = stream_rows(connection, start.revision, head.revision)
     try:
         digest = verify_rows(rows, previous=start.hash, after=start.revision)
+    except HistoryRemoved:
+        # It was cut while it was verified.
+        return check_chain(connection, start)
     except ChainBroken as error:
         sides = "".join(f"; {name} `{error.facts[name]}`" for name in ("expected", "stored") if name in error.facts)
         return [f"{error.message}{sides}"], start
     last = read_last_row(connection, head.revision)
-    reached = 0 if last is None else last.revision
+    reached = base.revision if last is None else max(base.revision, last.revision)
     if (reached, digest) != (head.revision, head.hash):
         end = f"the log ends at revision {reached} with hash `{digest}`"
         return [f"{end}, the head says {head.revision} and `{head.hash}`"], start
@@ -71,5 +77,6 @@ def check_rest(connection: sqlite3.Connection) -> list[str]:
             f"the table of receipts tells `{receipt_id}` otherwise than the log"
             for (receipt_id,) in connection.execute(STATEMENTS["receipts_unlike_the_log"])
         ),
+        *check_base(connection),
         *check_checkpoints(connection),
     ]

@@ -11,7 +11,8 @@ import hashlib
 from typing import TYPE_CHECKING, Final
 
 from remit_graph.errors import ChainBroken, LedgerUnavailable, ModelError
-from remit_graph.sqlite.read import read_last_row
+from remit_graph.history import require_later
+from remit_graph.sqlite.read import hash_at, read_base
 from remit_graph.sqlite.statements import STATEMENTS
 from remit_graph.sqlite.transaction import reading
 from remit_graph.stored import Checkpoint
@@ -48,16 +49,29 @@ def publish(connection: sqlite3.Connection, checkpoint: Checkpoint, parts: int) 
     """Let an image count whose parts are all here, and the oldest no longer.
 
     Raises:
+        ModelError: history begins at its revision or later.
         ChainBroken: the log has another hash at that revision, or has not reached it.
         LedgerUnavailable: a process that saved at the same time took parts for leftovers.
     """
-    row = read_last_row(connection, checkpoint.revision)
-    if row is None or (row.revision, row.hash) != (checkpoint.revision, checkpoint.hash):
+    require_later(read_base(connection), checkpoint)
+    _put(connection, checkpoint, parts)
+    connection.execute(STATEMENTS["drop_checkpoints"], {"keep": KEPT, "base": read_base(connection).revision})
+
+
+def publish_base(connection: sqlite3.Connection, checkpoint: Checkpoint, parts: int) -> None:
+    """Let an image count that history is to begin with, and those of before no longer."""
+    _put(connection, checkpoint, parts)
+    connection.execute(STATEMENTS["drop_checkpoints"], {"keep": KEPT, "base": checkpoint.revision})
+
+
+def _put(connection: sqlite3.Connection, checkpoint: Checkpoint, parts: int) -> None:
+    stored = hash_at(connection, checkpoint.revision)
+    if stored != checkpoint.hash:
         raise ChainBroken(
             f"the log does not have the hash {checkpoint.hash} at revision {checkpoint.revision}",
             revision=checkpoint.revision,
             expected=checkpoint.hash,
-            stored=None if row is None else row.hash,
+            stored=stored,
         )
     kept = connection.execute(STATEMENTS["count_checkpoint_parts"], {"digest": checkpoint.digest}).fetchone()[0]
     if kept != parts:
@@ -69,7 +83,6 @@ def publish(connection: sqlite3.Connection, checkpoint: Checkpoint, parts: int) 
         "parts": parts,
     }
     connection.execute(STATEMENTS["put_checkpoint"], values)
-    connection.execute(STATEMENTS["drop_checkpoints"], {"keep": KEPT})
 
 
 def drop_part(connection: sqlite3.Connection) -> bool:
@@ -81,7 +94,7 @@ def read_newest(connection: sqlite3.Connection) -> Checkpoint | None:
     """Return the newest image whose bytes still have their digest, or None."""
     with reading(connection):
         for revision, digest_of_row, digest, parts in connection.execute(STATEMENTS["checkpoints"]).fetchall():
-            blob = _read_blob(connection, digest, parts)
+            blob = _joined(connection, digest, parts)
             if hashlib.sha256(blob).hexdigest() == digest:
                 return Checkpoint(revision=revision, hash=digest_of_row, digest=digest, blob=blob)
     return None
@@ -91,15 +104,23 @@ def check_checkpoints(connection: sqlite3.Connection) -> list[str]:
     """Return what is wrong with the images, one sentence each."""
     problems: list[str] = []
     for revision, digest_of_row, digest, parts in connection.execute(STATEMENTS["checkpoints"]).fetchall():
-        if hashlib.sha256(_read_blob(connection, digest, parts)).hexdigest() != digest:
+        if hashlib.sha256(_joined(connection, digest, parts)).hexdigest() != digest:
             problems.append(f"the checkpoint of revision {revision} is damaged: its bytes do not have its digest")
-        row = read_last_row(connection, revision)
-        if row is None or (row.revision, row.hash) != (revision, digest_of_row):
+        if hash_at(connection, revision) != digest_of_row:
             problems.append(f"the checkpoint of revision {revision} is of another log: the hash there is not the same")
     return problems
 
 
-def _read_blob(connection: sqlite3.Connection, digest: str, parts: int) -> bytes:
+def read_blob(connection: sqlite3.Connection, revision: int, digest: str) -> bytes | None:
+    """Return the image of a revision with this digest, or None where it is not there or damaged."""
+    for kept, _, named, parts in connection.execute(STATEMENTS["checkpoints"]).fetchall():
+        if (kept, named) == (revision, digest):
+            blob = _joined(connection, digest, parts)
+            return blob if hashlib.sha256(blob).hexdigest() == digest else None
+    return None
+
+
+def _joined(connection: sqlite3.Connection, digest: str, parts: int) -> bytes:
     found = (
         connection.execute(STATEMENTS["checkpoint_part"], {"digest": digest, "part": part}).fetchone()
         for part in range(parts)

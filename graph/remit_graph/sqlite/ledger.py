@@ -22,7 +22,7 @@ from remit_graph.errors import ForeignStore
 from remit_graph.head import USABLE, State, new_store_id
 from remit_graph.refusals import not_unfinished, require_known_schema, require_state, why_not_moved
 from remit_graph.sharing import Seen
-from remit_graph.sqlite import append, checkpoints, migrate, read, standing, turns
+from remit_graph.sqlite import append, base, checkpoints, migrate, read, standing, turns
 from remit_graph.sqlite.check import NOTHING_VERIFIED, check_chain, check_rest
 from remit_graph.sqlite.lane import Lane
 from remit_graph.sqlite.lock import WriterLock
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from remit_graph.head import Beginning, Head
+    from remit_graph.history import Base, Retention, Swept, Weight
     from remit_graph.model.change import Command, Entry, Row
     from remit_graph.sharing import Turn
     from remit_graph.sqlite.spell import Revision
@@ -153,9 +154,10 @@ class SqliteLedger:
         with self._bell.listening() as listener:
             return await wait_for_entries(listener, self.read, within, known or (lambda: after))
 
-    async def rows(self, after: int = 0) -> AsyncIterator[Row]:
+    async def rows(self, after: int | None = None) -> AsyncIterator[Row]:
         """Stream the rows after `after` up to the head of this moment; see the port."""
-        last = (await self.head()).revision
+        head = await self.head()
+        last, after = head.revision, head.base if after is None else after
         place = (after + 1, -1)
         while page := await self._readers.run(partial(_page, place=place, last=last)):
             for row in page:
@@ -217,16 +219,47 @@ class SqliteLedger:
         """Keep a checkpoint, in parts between which appends go on.
 
         Raises:
-            ModelError: its digest is not its blob's.
+            ModelError: its digest is not its blob's, or history begins there or later.
             ChainBroken: the log has another hash at its revision.
             LedgerUnavailable: as the port says.
         """
+        parts = await self._save_parts(checkpoint)
+        await self._write(partial(checkpoints.publish, checkpoint=checkpoint, parts=parts))
+        await self._drop_parts()
+
+    async def _save_parts(self, checkpoint: Checkpoint) -> int:
         parts = checkpoints.parts_of(checkpoint)
         for number, data in enumerate(parts):
             await self._write(partial(checkpoints.write_part, checkpoint=checkpoint, part=number, data=data))
-        await self._write(partial(checkpoints.publish, checkpoint=checkpoint, parts=len(parts)))
+        return len(parts)
+
+    async def _drop_parts(self) -> None:
         while await self._write(checkpoints.drop_part):
             pass
+
+    async def base(self) -> Base:
+        """Return where history begins; see the port."""
+        return await self._readers.run(read.read_base)
+
+    async def base_checkpoint(self) -> Checkpoint | None:
+        """Return the image of the state at the base; see the port."""
+        return await self._readers.run(base.read_base_checkpoint)
+
+    async def weigh(self, revision: int) -> Weight:
+        """Return what a cut at `revision` would take out; see the port."""
+        return await self._readers.run(lambda connection: base.weigh(connection, revision))
+
+    async def cut(self, checkpoint: Checkpoint, anchored_at: int) -> Base:
+        """Let history begin at a checkpoint; see the port."""
+        parts = await self._save_parts(checkpoint)
+        await self._write(partial(base.cut, checkpoint=checkpoint, anchored_at=anchored_at, parts=parts))
+        await self._drop_parts()
+        return await self.base()
+
+    async def sweep(self, retention: Retention) -> Swept:
+        """Take some of what was cut off out of the file; see the port."""
+        now = self._options.clock()
+        return await self._write(lambda connection: base.sweep(connection, retention, now))
 
     async def check(self, *, full: bool = True) -> Sequence[str]:
         """Return what is wrong with the store, one sentence each.

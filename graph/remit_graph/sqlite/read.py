@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Final
 
 from remit_graph.errors import ChainBroken, ModelError
 from remit_graph.head import Head, State
-from remit_graph.model.change import GENESIS, SCHEMA, Entry, Row, entry_of, verify_link
+from remit_graph.history import Base, history_removed, require_kept
+from remit_graph.model.change import SCHEMA, Entry, Row, entry_of, verify_link
 from remit_graph.refusals import too_new
 from remit_graph.sqlite.statements import STATEMENTS
 from remit_graph.sqlite.transaction import reading
@@ -34,7 +35,7 @@ ROWS_PER_PAGE: Final = 1_000
 def read_head(connection: sqlite3.Connection, now: Instant) -> Head:
     """Return where the ledger stands; `now` is the store's clock."""
     found = connection.execute(STATEMENTS["head"]).fetchone()
-    store_id, realm, incarnation, revision, digest, at, schema, state, note, needs = found
+    store_id, realm, incarnation, revision, digest, at, schema, state, note, needs, base = found
     return Head(
         store_id=store_id,
         realm=realm,
@@ -47,34 +48,58 @@ def read_head(connection: sqlite3.Connection, now: Instant) -> Head:
         state=State(state),
         note=note,
         needs=needs,
+        base=base,
     )
+
+
+def read_base(connection: sqlite3.Connection) -> Base:
+    """Return where history begins."""
+    revision, digest_of_row, at, digest, anchored_at, first = connection.execute(STATEMENTS["base"]).fetchone()
+    return Base(revision=revision, hash=digest_of_row, at=at, digest=digest, anchored_at=anchored_at, first=first)
 
 
 def read_entries(connection: sqlite3.Connection, after: int, limit: int) -> Sequence[Entry]:
     """Return up to `limit` revisions after `after`; fewer where they are large or one is of a later schema.
 
     Raises:
+        HistoryRemoved: some of them were removed.
         SchemaTooNew: the very next revision is of a later schema; `facts` hold `schema` and `revision`.
         ChainBroken: a revision is missing, not whole, or does not follow the one before it.
     """
     with reading(connection):
-        head = read_head(connection, 0)
-        if after >= head.revision or limit < 1:
-            return []
-        previous = _hash_at(connection, after)
-        values = {"after": after, "last": min(after + limit, head.revision)}
-        rows = (_row(each) for each in connection.execute(STATEMENTS["rows_of_revisions"], values))
-        entries = list(_entries(rows, after, previous, head.needs))
-        if entries:
-            after, previous = entries[-1].revision, entries[-1].hash
-        _require_sequel(connection, head, after, previous)
+        return read_entries_in(connection, after, limit)
+
+
+def read_entries_in(connection: sqlite3.Connection, after: int, limit: int) -> Sequence[Entry]:
+    """Do what `read_entries` does, inside a transaction of the caller's."""
+    head = read_head(connection, 0)
+    if after >= head.revision or limit < 1:
+        return []
+    require_kept(after, head.base)
+    previous = _hash_at(connection, after)
+    values = {"after": after, "last": min(after + limit, head.revision)}
+    rows = (_row(each) for each in connection.execute(STATEMENTS["rows_of_revisions"], values))
+    entries = list(_entries(rows, after, previous, head.needs))
+    if entries:
+        after, previous = entries[-1].revision, entries[-1].hash
+    _require_sequel(connection, head, after, previous)
     return entries
 
 
 def read_receipt(connection: sqlite3.Connection, receipt_id: str) -> Entry | None:
-    """Return the newest revision that wrote a receipt of this id, or None."""
-    found = connection.execute(STATEMENTS["receipt"], {"receipt_id": receipt_id}).fetchone()
-    return read_entries(connection, found[0] - 1, 1)[0] if found is not None else None
+    """Return the newest revision that wrote a receipt of this id, or None.
+
+    Raises:
+        HistoryRemoved: that revision was removed.
+    """
+    with reading(connection):
+        found = connection.execute(STATEMENTS["receipt"], {"receipt_id": receipt_id}).fetchone()
+        if found is None:
+            return None
+        base = read_base(connection)
+        if found[0] <= base.revision:
+            raise history_removed(f"receipt `{receipt_id}` of revision {found[0]}", base.revision, base.at)
+        return read_entries_in(connection, found[0] - 1, 1)[0]
 
 
 def _require_sequel(connection: sqlite3.Connection, head: Head, revision: int, digest: str) -> None:
@@ -94,10 +119,19 @@ def _require_sequel(connection: sqlite3.Connection, head: Head, revision: int, d
 
 
 def _hash_at(connection: sqlite3.Connection, revision: int) -> str:
-    row = read_last_row(connection, revision)
-    if (0 if row is None else row.revision) != revision:
+    digest = hash_at(connection, revision)
+    if digest is None:
         raise ChainBroken(f"revision {revision} is missing", advice="run `remit store check`", revision=revision)
-    return GENESIS if row is None else row.hash
+    return digest
+
+
+def hash_at(connection: sqlite3.Connection, revision: int) -> str | None:
+    """Return the hash of the last row of a revision, or None where the log does not have it."""
+    base = read_base(connection)
+    if revision == base.revision:
+        return base.hash
+    row = read_last_row(connection, revision)
+    return row.hash if row is not None and row.revision == revision > base.revision else None
 
 
 def _entries(rows: Iterator[Row], after: int, previous: str, needs: str) -> Iterator[Entry]:
@@ -132,13 +166,28 @@ def _entry(rows: Sequence[Row]) -> Entry:
 
 
 def read_page(connection: sqlite3.Connection, revision: int, seq: int, last: int) -> list[Row]:
-    """Return the next rows after one place, up to revision `last`."""
+    """Return the next rows after one place, up to revision `last`.
+
+    Raises:
+        HistoryRemoved: some of them were removed.
+    """
+    with reading(connection):
+        return read_page_in(connection, revision, seq, last)
+
+
+def read_page_in(connection: sqlite3.Connection, revision: int, seq: int, last: int) -> list[Row]:
+    """Do what `read_page` does, inside a transaction of the caller's."""
+    require_kept(revision - 1, read_base(connection).revision)
     values = {"revision": revision, "seq": seq, "last": last, "limit": ROWS_PER_PAGE}
     return [_row(each) for each in connection.execute(STATEMENTS["rows_after"], values)]
 
 
 def stream_rows(connection: sqlite3.Connection, after: int, last: int) -> Iterator[Row]:
-    """Yield the rows of the revisions after `after` up to `last`, page by page."""
+    """Yield the rows of the revisions after `after` up to `last`, page by page.
+
+    Raises:
+        HistoryRemoved: some of them were removed, maybe meanwhile.
+    """
     # No row has a sequence number below 0, so this place is just before the next revision.
     place = (after + 1, -1)
     while page := read_page(connection, *place, last):

@@ -12,6 +12,7 @@ from remit_service.cli import (
     asking,
     backup,
     capability,
+    compact,
     conflicts,
     decisions,
     demo,
@@ -87,7 +88,8 @@ app.add_typer(
     help="The authority graph: plan, apply, export, show, path, diff, check, adopt, quarantine.",
 )
 app.add_typer(policy.app, name="policy", help="The policy bundle: check, test, build, activate.")
-app.add_typer(store.app, name="store", help="The ledger: init, check, migrate, backup, restore.")
+app.add_typer(store.app, name="store", help="The ledger: init, check, migrate, backup, restore, compact.")
+store.app.command("compact")(compact.compact_store)
 store.app.command("backup")(backup.backup)
 store.app.command("restore")(backup.restore)
 store.app.command("reopen")(backup.reopen)

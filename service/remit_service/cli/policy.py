@@ -143,7 +143,7 @@ def activate(
                 bundle = await bundle_of_history(point.ledger, revision)
                 if bundle is None:
                     raise Failure(
-                        f"the policy `{revision}` was never in force in this store",
+                        f"the policy `{revision}` was never in force in this store, as far back as its history goes",
                         advice="activate it from its folder: `remit policy activate FOLDER`",
                     )
                 point.policy = policy_of(bundle)

@@ -42,6 +42,7 @@ LOCAL: Final[Mapping[str, Local]] = {
     "serve": Local("it is the service"),
     "store backup": Local("it copies the store into a file of this host"),
     "store checkpoint": Local("a running service keeps checkpoints by itself"),
+    "store compact": Local("who may open the store may do it; a service does it by itself where `history_days` is set"),
     "store init": Local("it makes a store, which no service has yet"),
     "store migrate": Local("it changes the layout of a store, or moves it, which no service that uses it may do"),
     "store reopen": Local("a closed store serves nobody who could be asked"),

@@ -81,7 +81,7 @@ async def recover_policy(point: DecisionPoint, *, revision: str, reason: str) ->
     """
     bundle = await bundle_of_history(point.ledger, revision)
     if bundle is None:
-        message = f"the policy `{revision}` was never in force in this store"
+        message = f"the policy `{revision}` was never in force in this store, as far back as its history goes"
         return Refused(code="not_found", message=message, facts={"id": revision})
     if point.view.policy_revision == revision:
         message = f"the policy `{revision}` is in force"

@@ -86,7 +86,7 @@ def _add_evidence(router: APIRouter, service: Service) -> None:
     @router.post(
         "/v1/explain",
         tags=["evidence"],
-        responses=or_drawn(answers("Explanation", problems=(400, 409, 413, *CALLED))),
+        responses=or_drawn(answers("Explanation", problems=(400, 409, 410, 413, *CALLED))),
         openapi_extra=body("ExplainRequest"),
     )
     async def explain_route(request: Request, format: FormatQuery = Format.JSON) -> Response:  # noqa: A002 - its name on the wire

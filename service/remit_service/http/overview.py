@@ -8,18 +8,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 from remit_graph.model.instant import SECOND
 from remit_graph.view.coordination.tables import RECORDS_KEPT
+from remit_service.keeping.compaction import retention_of
+
+DAY_SECONDS: Final = 24 * 3600
 
 if TYPE_CHECKING:
     from remit_service.coordination.tables import Tables
     from remit_service.http.service import Service
-
-RETENTION: Final = {
-    "receipts_seconds": None,
-    "idempotency_keys_seconds": None,
-    "records_at_hand": RECORDS_KEPT,
-}
-"""None is as long as the ledger: it keeps receipts and the answers to keys as long as itself. Of receipts, conflicts,
-notices and observations as many are at hand; older receipts are read from the ledger."""
 
 
 def summary(service: Service) -> dict[str, Any]:
@@ -64,8 +59,26 @@ def limits(service: Service) -> dict[str, Any]:
         "decision_within_seconds": settings.decision_within_seconds,
         "engine_timeout_seconds": settings.engine_timeout_seconds,
         "decision_log": {"buffer": settings.decision_log_buffer, "lost": dict(service.log.lost)},
-        "retention": RETENTION,
+        "retention": _retention(service),
         **({} if tables is None else _coordination(tables)),
+    }
+
+
+def _retention(service: Service) -> dict[str, Any]:
+    """Return how long things are kept; None is for good, unless an operator compacts the store by hand.
+
+    Receipts are part of the history, beside the newest that are at hand, as conflicts, notices and observations are.
+    Answers to keys of governance stay for good, those of coordination for so long at least, whatever is compacted.
+    """
+    tables, days = None if service.coordinator is None else service.coordinator.tables, service.settings.history_days
+    history = days * DAY_SECONDS or None
+    return {
+        "history_seconds": history,
+        "history_after": service.point.readiness().details["history_after"],
+        "receipts_seconds": history,
+        "idempotency_keys_seconds": None if tables is None else retention_of(tables).kept_for.total_seconds(),
+        "governance_keys_seconds": None,
+        "records_at_hand": RECORDS_KEPT,
     }
 
 

@@ -38,6 +38,7 @@ HTTP_ROWS: Final[Mapping[str, ReasonRow]] = {
         _row("not_found", 404, "requester", "Nothing is here."),
         _row("method_not_allowed", 405, "requester", "The method is not allowed here."),
         _row("forbidden", 403, "operator", "The caller may not see this."),
+        _row("history_removed", 410, "requester", "This part of the history was removed."),
         _row("internal", 500, "operator", "The decision point failed."),
     )
 }

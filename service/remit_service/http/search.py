@@ -53,14 +53,14 @@ def make_router(service: Service) -> APIRouter:
             methods=["POST"],
             tags=["authzen"],
             name=f"search_{kind}",
-            responses=answers("SearchAnswer", problems=(*ASKED, 409)),
+            responses=answers("SearchAnswer", problems=(*ASKED, 409, 410)),
             openapi_extra=body(_SCHEMAS[kind]),
         )
 
     @router.post(
         "/v1/search",
         tags=["evidence"],
-        responses=answers("OutcomeSearchAnswer", problems=(*ASKED, 409)),
+        responses=answers("OutcomeSearchAnswer", problems=(*ASKED, 409, 410)),
         openapi_extra=body("OutcomeSearch"),
     )
     async def search(request: Request) -> Response:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import structlog
 
-from remit_graph.errors import GraphError
+from remit_graph.errors import GraphError, HistoryRemoved
 from remit_service.decision.request import RequestError
 from remit_service.http.problems import HTTP_ROWS, Problem, ProblemError, encode, malformed, media_type
 from remit_service.http.strict_json import decode_object
@@ -119,6 +119,8 @@ def problem_of(error: Exception) -> Problem | None:
         return error.problem
     if isinstance(error, RequestError):
         return malformed(error)
+    if isinstance(error, HistoryRemoved):
+        return Problem(code=error.code, detail=error.message, members={"history_after": error.facts["base"]})
     if isinstance(error, GraphError) and error.code not in HTTP_ROWS:
         return Problem(code=error.code, detail=error.message)
     return None

@@ -22,7 +22,11 @@ def watch_point(service: Service) -> None:
     def drift() -> float:
         return float(point.readiness().details.get("drift", 0))
 
+    def begins() -> float:
+        return float(point.readiness().details.get("history_after", 0))
+
     watch("remit_graph_revision", "Newest revision of the view.", lambda: point.view.revision)
+    watch("remit_ledger_base_revision", "Revision that history begins after.", begins)
     watch("remit_graph_staleness_seconds", "Since the view was last known to be the ledger's head.", staleness)
     watch("remit_graph_epoch", "Epoch of the authority structure.", lambda: point.view.authority_epoch)
     watch("remit_policy_epoch", "Epoch of the policy.", lambda: point.view.policy_epoch)

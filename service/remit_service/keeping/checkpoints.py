@@ -68,11 +68,9 @@ async def keep_checkpoint(replica: Replica, submit: Submit) -> Kept:
     # (1) Copy the tables; nothing is awaited between here and the revision they are of.
     snapshot = Snapshot(replica.view)
     # (2) Make the image.
-    blob = await _image(snapshot)
-    digest = await asyncio.to_thread(lambda: hashlib.sha256(blob).hexdigest())
-    checkpoint = Checkpoint(revision=snapshot.revision, hash=snapshot.hash, digest=digest, blob=blob)
+    checkpoint = await checkpoint_of(snapshot)
     # (3) Anchor it.
-    verdict = Accepted(changes=(Change("anchor", anchor_of(checkpoint)),), result={"digest": digest})
+    verdict = Accepted(changes=(Change("anchor", anchor_of(checkpoint)),), result={"digest": checkpoint.digest})
     done = await submit(
         Submission(action="CHECKPOINT", actor=SYSTEM, decide=lambda _view, _at: verdict, reason="checkpoint")
     )
@@ -81,11 +79,18 @@ async def keep_checkpoint(replica: Replica, submit: Submit) -> Kept:
     return Kept(
         revision=checkpoint.revision,
         anchored_at=done.revision,
-        digest=digest,
-        size=len(blob),
+        digest=checkpoint.digest,
+        size=len(checkpoint.blob),
         edges=snapshot.edges,
         seconds=perf_counter() - started,
     )
+
+
+async def checkpoint_of(snapshot: Snapshot) -> Checkpoint:
+    """Return the checkpoint of a view, made in slices between which others work."""
+    blob = await _image(snapshot)
+    digest = await asyncio.to_thread(lambda: hashlib.sha256(blob).hexdigest())
+    return Checkpoint(revision=snapshot.revision, hash=snapshot.hash, digest=digest, blob=blob)
 
 
 async def _image(snapshot: Snapshot) -> bytes:

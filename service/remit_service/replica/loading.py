@@ -2,7 +2,7 @@
 
 A checkpoint counts only if its digest stands in the hash chain, as an `anchor` among the changes after it. So nobody
 who can write a checkpoint, and nothing else, can say what the graph is. One that does not count costs time and nothing
-else: the ledger is then read from its first row on.
+else: the ledger is then read from its first row on, or from the base where its history was cut (`remit_graph.history`).
 
 A load may take a minute. It never keeps the event loop for longer than `SLICE_SECONDS`, so that health is answered.
 """
@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Final
 import structlog
 
 from remit_graph.errors import LedgerError, LedgerUnavailable, ModelError, SchemaTooNew
+from remit_graph.history import require_anchored
 from remit_graph.view.apply import apply
 from remit_graph.view.image import lines_of
 from remit_graph.view.image_read import Restoring
@@ -125,28 +126,51 @@ def without_collections() -> Iterator[None]:
 async def from_checkpoint(
     ledger: Ledger, last: int, *, fits: Callable[[Checkpoint, Entry], bool] = lambda _checkpoint, _next: True
 ) -> tuple[View, Sequence[Entry]]:
-    """Return the view of the newest checkpoint and entries that follow it, or an empty view and nothing.
+    """Return the view of the newest checkpoint and entries that follow it, or that of the base and nothing.
+
+    Where history is whole, the base is an empty view.
 
     Args:
         ledger: Where.
         last: The last revision of the ledger.
-        fits: Whether a checkpoint will do, judged by it and by the entry after it.
+        fits: Whether a checkpoint will do, judged by it and by the entry after it; the base is not asked about.
     """
     checkpoint = await ledger.checkpoint()
-    if checkpoint is None or checkpoint.revision >= last:
-        return View(), []
+    if checkpoint is None or not (await ledger.base()).revision < checkpoint.revision < last:
+        return await from_base(ledger), []
     entries = await _up_to_anchor(ledger, checkpoint, last)
     if entries is None:
         _log.warning("checkpoint without anchor", revision=checkpoint.revision, digest=checkpoint.digest)
-        return View(), []
+        return await from_base(ledger), []
     if not fits(checkpoint, entries[0]):
-        return View(), []
+        return await from_base(ledger), []
     try:
         view = await _restored(checkpoint)
     except ModelError as error:
         _log.warning("checkpoint cannot be used", revision=checkpoint.revision, reason=error.message)
-        return View(), []
+        return await from_base(ledger), []
     return view, entries
+
+
+async def from_base(ledger: Ledger) -> View:
+    """Return the view that history begins with: an empty one, or that of the image it was cut at.
+
+    Raises:
+        ChainBroken: the image is damaged, or the chain does not hold its digest.
+        LedgerUnavailable: it is of a form that this program does not read.
+    """
+    base, checkpoint = await ledger.base(), await ledger.base_checkpoint()
+    if checkpoint is None:
+        return View()
+    anchors = await ledger.read(base.anchored_at - 1, 1)
+    require_anchored(anchors, revision=checkpoint.revision, digest_of_row=checkpoint.hash, digest=checkpoint.digest)
+    try:
+        return await _restored(checkpoint)
+    except ModelError as error:
+        raise LedgerUnavailable(
+            f"the state that history begins with, at revision {base.revision}, cannot be read: {error.message}",
+            advice="use the version of Remit that cut the history, or a later one that reads its images",
+        ) from error
 
 
 async def _up_to_anchor(ledger: Ledger, checkpoint: Checkpoint, last: int) -> list[Entry] | None:

@@ -18,7 +18,14 @@ from typing import TYPE_CHECKING, Final, Protocol, TypeVar
 
 import structlog
 
-from remit_graph.errors import ForeignStore, GraphError, LedgerError, LedgerUnavailable, SchemaTooNew
+from remit_graph.errors import (
+    ForeignStore,
+    GraphError,
+    HistoryRemoved,
+    LedgerError,
+    LedgerUnavailable,
+    SchemaTooNew,
+)
 from remit_graph.model.change import SCHEMA
 from remit_graph.view.apply import apply
 from remit_graph.view.beside import beside, is_large
@@ -206,7 +213,10 @@ class Replica:
         if self._fresh.wants_head:
             await self._within_silence(self._checked_head())
         news = self.ledger.watch(self.view.revision, self._look_within, known=lambda: self.view.revision)
-        entries = await self._within_silence(news)
+        try:
+            entries = await self._within_silence(news)
+        except HistoryRemoved as error:
+            raise self._left_behind(error) from error
         self._silences = 1
         await self._take_along(entries)
         if not entries:
@@ -323,10 +333,26 @@ class Replica:
             async with self._taking:
                 pass
             if self.view.revision < head.revision:
-                await self._take_along(await read_some(self.ledger, self.view.revision))
+                await self._take_along(await self._next())
         self._fresh.confirm(started)
         self.head = replace(head, revision=self.view.revision, hash=self.view.hash, at=self.view.at)
         return self.head
+
+    async def _next(self) -> Sequence[Entry]:
+        """Return some revisions after the view's, which is not the last."""
+        try:
+            return await read_some(self.ledger, self.view.revision)
+        except HistoryRemoved as error:
+            raise self._left_behind(error) from error
+
+    def _left_behind(self, error: HistoryRemoved) -> LedgerUnavailable:
+        """Answer nothing more from a view whose next revision was removed; it is loaded anew by whoever follows."""
+        self._fresh.forget()
+        self._wake()
+        return LedgerUnavailable(
+            f"this decision point is at revision {self.view.revision}, and {error.message}",
+            advice="it loads the ledger anew by itself; send the command again",
+        )
 
     async def reached(self, revision: int, within: timedelta) -> bool:
         """Wait until the view is at `revision` or later; False when `within` is over first."""

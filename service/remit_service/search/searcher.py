@@ -156,10 +156,14 @@ class Searcher:
     async def _mac_key(self) -> bytes:
         """Return what tokens are sealed with: known to every replica of the store, and to no caller."""
         if self._key is None:
-            async for row in self._point.ledger.rows(0):
-                self._key = digest(f"page token {row.hash}").encode()
-                break
+            first = (await self._point.ledger.base()).first or await self._first_hash()
+            self._key = digest(f"page token {first}").encode() if first else None
         return self._key or b""
+
+    async def _first_hash(self) -> str:
+        async for row in self._point.ledger.rows(0):
+            return row.hash
+        return ""
 
 
 def _limit(query: Query, token: PageToken | None) -> int:

@@ -25,11 +25,14 @@ MATCH (part:CheckpointPart {name: $name})
 RETURN part.data AS data
 
 // drop_checkpoints
-// Let all but the newest $keep images count no longer.
+// Let all but the newest $keep images and that of $base count no longer, and none from before it.
 MATCH (checkpoint:Checkpoint)
 WITH checkpoint
 ORDER BY checkpoint.revision DESC
-SKIP $keep
+WITH collect(checkpoint) AS checkpoints
+UNWIND range(0, size(checkpoints) - 1) AS place
+WITH checkpoints[place] AS checkpoint, place
+WHERE checkpoint.revision < $base OR (checkpoint.revision > $base AND place >= $keep)
 DELETE checkpoint
 
 // drop_checkpoint_parts

@@ -98,7 +98,7 @@ RETURN labels(node) AS labels, properties(node) AS properties, elementId(node) A
 // nodes_beside
 // Nodes that bear a label of the graph and were not made by the ledger.
 MATCH (node)
-WHERE NOT node:Entity|Ended|Edge|Change|Op|Head|Part|Checkpoint|CheckpointPart|Foreign|Replica
+WHERE NOT node:Entity|Ended|Edge|Change|Op|Head|Part|Checkpoint|CheckpointPart|Foreign|Kept|Replica
       AND any(label IN labels(node) WHERE label IN $labels)
 RETURN labels(node) AS labels, properties(node) AS properties, elementId(node) AS handle
 
@@ -106,18 +106,32 @@ RETURN labels(node) AS labels, properties(node) AS properties, elementId(node) A
 // How many nodes the ledger did not make; answered from the database's own counts.
 RETURN COUNT { (node) } - COUNT { (node:Entity) } - COUNT { (node:Ended) } - COUNT { (node:Edge) }
        - COUNT { (node:Change) } - COUNT { (node:Op) } - COUNT { (node:Head) } - COUNT { (node:Part) }
-       - COUNT { (node:Checkpoint) } - COUNT { (node:CheckpointPart) } - COUNT { (node:Foreign) } - COUNT { (node:Replica) } AS nodes
+       - COUNT { (node:Checkpoint) } - COUNT { (node:CheckpointPart) } - COUNT { (node:Foreign) }
+       - COUNT { (node:Kept) } - COUNT { (node:Replica) } AS nodes
 
 // changes_of_kinds
-// The rows of the log of $kinds, in order.
-MATCH (change:Change)
-WHERE change.kind IN $kinds
+// The rows of the log of $kinds, in order; of those that were cut off, the ones that still say how the graph must be.
+CALL () {
+  MATCH (change:Kept)
+  WHERE change.kind IN $kinds
+  RETURN change
+  UNION ALL
+  MATCH (change:Change)
+  WHERE change.kind IN $kinds
+  RETURN change
+}
 RETURN change.place AS place, change.revision AS revision, change.body AS body
 ORDER BY place
 
 // beginnings
-// The rows of the log that began edges in $revision.
-MATCH (change:Change {kind: 'edge.begin', revision: $revision})
+// The rows of the log that began edges in $revision, also where they were cut off.
+CALL () {
+  MATCH (change:Kept {kind: 'edge.begin', revision: $revision})
+  RETURN change
+  UNION ALL
+  MATCH (change:Change {kind: 'edge.begin', revision: $revision})
+  RETURN change
+}
 RETURN change.body AS body
 ORDER BY change.place
 

@@ -5,12 +5,13 @@ WITH head, datetime.realtime() AS clock
 RETURN head.store_id AS store_id, head.realm AS realm, head.incarnation AS incarnation, head.revision AS revision,
        head.hash AS hash, head.at AS at, head.schema AS schema,
        clock.epochSeconds * 1000000 + clock.microsecond AS now, coalesce(head.state, 'ready') AS state,
-       coalesce(head.note, '') AS note, coalesce(head.needs, '') AS needs
+       coalesce(head.note, '') AS note, coalesce(head.needs, '') AS needs, coalesce(head.base, 0) AS base
 
 // position
-// How far the ledger of $realm has come; what the tail asks all the time.
+// How far the ledger of $realm has come, and where it begins; what the tail asks all the time.
 MATCH (head:Head {realm: $realm})
-RETURN head.revision AS revision, head.hash AS hash, coalesce(head.needs, '') AS needs
+RETURN head.revision AS revision, head.hash AS hash, coalesce(head.needs, '') AS needs, coalesce(head.base, 0) AS base,
+       head.base_hash AS base_hash
 
 // append
 // Moves the head by a compare-and-set and adds rows and results, or changes nothing; tells the head as it was.
@@ -43,7 +44,8 @@ FOREACH (_ IN CASE WHEN fits THEN [1] ELSE [] END |
 FOREACH (_ IN CASE WHEN fits AND caught_up THEN [1] ELSE [] END |
   SET head.materialised_revision = $last_revision, head.materialised_place = $last_place
 )
-RETURN fits, caught_up, store_id, incarnation, revision, hash, at, schema, now, state, note, needs, taken, turn_until
+RETURN fits, caught_up, store_id, incarnation, revision, hash, at, schema, now, state, note, needs, taken, turn_until,
+       coalesce(head.base, 0) AS base
 
 // page_of_rows
 // At most $limit rows from $first_place up to $last_place, in order.
@@ -85,7 +87,8 @@ MATCH (head:Head {realm: $realm})
 SET head.lock = $lock
 WITH head
 RETURN head.revision AS revision, head.hash AS hash, head.materialised_revision AS materialised_revision,
-       head.materialised_place AS materialised_place, coalesce(head.needs, '') AS needs
+       head.materialised_place AS materialised_place, coalesce(head.needs, '') AS needs,
+       coalesce(head.base, 0) AS base, head.base_hash AS base_hash
 
 // result
 // What $request_id was answered with.
@@ -113,9 +116,10 @@ MATCH (op:Op {request_id: request_id})
 RETURN op.request_id AS request_id, op.revision AS revision, op.fingerprint AS fingerprint, op.result AS result
 
 // results_without_command
-// Some answers whose command is not in the log.
+// Some answers whose command is not in the log, and was not cut off.
+MATCH (head:Head)
 MATCH (op:Op)
-WHERE NOT EXISTS {
+WHERE op.revision > coalesce(head.base, 0) AND NOT EXISTS {
   MATCH (change:Change {place: op.revision * 1048576})
   WHERE change.body CONTAINS op.request_id
 }

@@ -32,14 +32,16 @@ WHERE digest = :digest
   AND part = :part
 
 -- drop_checkpoints
--- Let all but the newest $keep images count no longer.
+-- Let all but the newest $keep images and that of $base count no longer, and none from before it.
 DELETE FROM checkpoint
-WHERE revision NOT IN (
-    SELECT revision
-    FROM checkpoint
-    ORDER BY revision DESC
-    LIMIT :keep
-)
+WHERE revision < :base
+   OR (revision > :base
+       AND revision NOT IN (
+           SELECT revision
+           FROM checkpoint
+           ORDER BY revision DESC
+           LIMIT :keep
+       ))
 
 -- drop_checkpoint_part
 -- Remove one part of some image that does not count.

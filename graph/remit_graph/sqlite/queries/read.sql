@@ -1,6 +1,6 @@
 -- head
 -- Where the ledger stands.
-SELECT store_id, realm, incarnation, revision, hash, at, schema, state, note, needs
+SELECT store_id, realm, incarnation, revision, hash, at, schema, state, note, needs, base
 FROM head
 
 -- rows_of_revisions

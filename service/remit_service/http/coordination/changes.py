@@ -2,7 +2,8 @@
 
 One line or event is one revision, whole: no answer ends inside one (rules.md 2). `after` is a revision or the token of
 one; `Last-Event-ID` counts as `after`. What a `kinds` filter passes over is told all the same: the header
-`Remit-Revision`, or an event without data, says how far was read.
+`Remit-Revision`, or an event without data, says how far was read. What a compaction removed is not passed over: whoever
+asks for it is told where history begins (410 `history_removed`), and goes on from a state of then or later.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ JSON_ALONE: Final = "application/json"
 AT_ONCE: Final = 500
 """Revisions in one answer; the rest comes with the next call."""
 
-FOUND: Final[dict[int | str, dict[str, Any]]] = answers(None, problems=(400, 409, *CALLED)) | {
+FOUND: Final[dict[int | str, dict[str, Any]]] = answers(None, problems=(400, 409, 410, *CALLED)) | {
     200: {
         "description": "Revisions, oldest first",
         "content": {
@@ -49,7 +50,11 @@ FOUND: Final[dict[int | str, dict[str, Any]]] = answers(None, problems=(400, 409
     }
 }
 After = Annotated[
-    str | None, Query(pattern="^[A-Za-z0-9_-]{1,256}$", description="A revision, or its token; none is the beginning.")
+    str | None,
+    Query(
+        pattern="^[A-Za-z0-9_-]{1,256}$",
+        description="A revision, or its token; none is the very beginning, also where that was removed.",
+    ),
 ]
 Kinds = Annotated[
     str | None,
@@ -72,6 +77,8 @@ def add_routes(router: APIRouter, desk: Desk) -> None:
         start = 0 if seen is None else _revision(desk, seen)
         wanted = frozenset(kinds.split(",")) if kinds is not None else None
         if wants_events(request.headers.get("accept")):
+            # Before the answer begins: what was removed has a status of its own.
+            await _read(desk, start)
             return EventStream(desk.service, desk.polls, exchange, lambda poll: _events(desk, start, wanted, poll))
         entries = await _read(desk, start)
         if wait and not _any_kept(entries, wanted):

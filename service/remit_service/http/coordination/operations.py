@@ -162,7 +162,9 @@ def _add_looks(router: APIRouter, desk: Desk) -> None:
         seen = desk.record_seen_by(caller, record, "principal", "operation")
         return json(shown(dict(seen), whole=caller.sees_graph))
 
-    @router.get("/v1/receipts/{coordination_id}", tags=["evidence"], responses=found)
+    kept = answers("Record", problems=(400, 404, 410, *CALLED))
+
+    @router.get("/v1/receipts/{coordination_id}", tags=["evidence"], responses=kept)
     async def receipt(request: Request, coordination_id: CommandId) -> Response:
         """The receipt of an operation or of a lease, however it ended; `exec_<id>` is what happened at the resource."""
         caller = await desk.service.caller(exchange_of(request))

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from remit_service.http.governance.desk import Desk
 
 YAML: Final = "application/yaml"
-EXPORT: Final = answers(None, problems=(400, *READ)) | {
+EXPORT: Final = answers(None, problems=(400, 410, *READ)) | {
     200: {"description": "A world file", "content": {YAML: {"schema": {"type": "object"}}}},
 }
 Days = Annotated[int, Query(ge=0, le=3_650, description="How soon an end counts as near.")]

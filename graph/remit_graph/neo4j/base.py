@@ -1,0 +1,181 @@
+"""Where history begins, and taking out what was cut off.
+
+A row that was cut off goes, unless it is the last one that says what a thing or an edge of the graph is: that one stays
+as `(:Kept)`, so that the drift check still knows what must be there, and can put it back. No decision reads it.
+"""
+
+from __future__ import annotations
+
+import json
+import secrets
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any, Final
+
+from remit_graph.errors import LedgerError
+from remit_graph.history import Base, Swept, Weight, require_anchored, require_later
+from remit_graph.model.change import GENESIS
+from remit_graph.neo4j import checkpoints
+from remit_graph.neo4j.database import rows_of
+from remit_graph.neo4j.nouns import is_noun, named, named_by
+from remit_graph.neo4j.place import first_place, last_place
+from remit_graph.neo4j.read import no_ledger, read_entries
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from neo4j import AsyncManagedTransaction
+
+    from remit_graph.history import Retention
+    from remit_graph.neo4j.database import Database
+    from remit_graph.stored import Checkpoint
+
+Found = dict[str, Any]
+
+ROWS: Final = 1_000
+"""Rows that one sweep takes out: some tenths of a second in which nobody else can append."""
+
+EVENTS: Final = frozenset({"conflict", "notice", "observation", "receipt"})
+"""Nouns whose things happened once: the view keeps the newest alone, and none of their rows is kept for the graph."""
+
+_MICROSECOND: Final = timedelta(microseconds=1)
+
+
+async def read_base(database: Database, realm: str) -> Base:
+    """Return where history begins."""
+    rows = await database.read("base", newest=True, realm=realm)
+    if not rows:
+        raise no_ledger(database, realm)
+    return _base(rows[0])
+
+
+def _base(found: Found) -> Base:
+    return Base(**{**found, "hash": found["hash"] or GENESIS})
+
+
+async def weigh(database: Database, revision: int) -> Weight:
+    """Return what a cut at `revision` would take out."""
+    rows = await database.read("weigh", last_place=last_place(revision))
+    return Weight(rows=rows[0]["rows"], size=rows[0]["size"])
+
+
+async def cut(database: Database, realm: str, checkpoint: Checkpoint, anchored_at: int) -> Base:
+    """Let history begin at a checkpoint; the graph must have come past it.
+
+    Raises:
+        ModelError, ChainBroken, LedgerUnavailable: as the port says.
+    """
+    parts = await checkpoints.save_parts(database, checkpoint)
+    entries = await read_entries(database, realm, anchored_at - 1, 1) if anchored_at > checkpoint.revision else []
+    require_anchored(entries, revision=checkpoint.revision, digest_of_row=checkpoint.hash, digest=checkpoint.digest)
+
+    async def work(transaction: AsyncManagedTransaction) -> None:
+        await rows_of(transaction, "lock_head", realm=realm, lock=secrets.token_hex(8))
+        before = _base((await rows_of(transaction, "base", realm=realm))[0])
+        require_later(before, checkpoint)
+        await checkpoints.put(transaction, checkpoint, parts, base=before)
+        await rows_of(transaction, "drop_checkpoints", keep=checkpoints.KEPT, base=checkpoint.revision)
+        first = before.first or await _row(transaction, first_place(before.revision + 1), "hash")
+        command = json.loads(await _row(transaction, first_place(checkpoint.revision), "body"))
+        values = {"revision": checkpoint.revision, "hash": checkpoint.hash, "digest": checkpoint.digest}
+        values |= {"at": command["at"], "anchored_at": anchored_at, "first": first}
+        await rows_of(transaction, "set_base", realm=realm, **values)
+
+    await database.write(work)
+    await checkpoints.drop_parts(database)
+    return await read_base(database, realm)
+
+
+async def _row(transaction: AsyncManagedTransaction, place: int, member: str) -> str:
+    found = await rows_of(transaction, "page_of_rows", first_place=place, last_place=place, limit=1)
+    return str(found[0][member])
+
+
+async def sweep(database: Database, realm: str, retention: Retention) -> Swept:
+    """Take some rows out that were cut off, or where there is none, answers whose time is over."""
+
+    async def work(transaction: AsyncManagedTransaction) -> Swept:
+        await rows_of(transaction, "lock_head", realm=realm, lock=secrets.token_hex(8))
+        base = _base((await rows_of(transaction, "base", realm=realm))[0])
+        now = (await rows_of(transaction, "head", realm=realm))[0]["now"]
+        last = 0 if base.is_whole else last_place(base.revision)
+        rows = await rows_of(transaction, "rows_to_sweep", last_place=last, limit=ROWS)
+        if not rows:
+            dropped = (await rows_of(transaction, "drop_answers", now=now, limit=ROWS))[0]["dropped"]
+            return Swept(rows=0, answers=dropped, is_done=dropped < ROWS)
+        answers = await _let_answers_go(transaction, rows, retention, now)
+        await _drop(transaction, realm, rows)
+        return Swept(rows=len(rows), answers=answers, is_done=False)
+
+    return await database.write(work)
+
+
+async def _let_answers_go(
+    transaction: AsyncManagedTransaction, rows: Sequence[Found], retention: Retention, now: int
+) -> int:
+    """Forget the answers to commands whose rows go, or note until when they stay; returns how many were forgotten."""
+    over: list[list[Any]] = []
+    waiting: list[list[Any]] = []
+    for row in rows:
+        command = json.loads(row["body"]) if row["seq"] == 0 else {}
+        if command.get("request_id") is None or command["action"] not in retention.actions:
+            continue
+        until = command["at"] + retention.kept_for // _MICROSECOND
+        (over if until <= now else waiting).append([command["request_id"], row["revision"], until])
+    if waiting:
+        await rows_of(transaction, "keep_answers_until", answers=waiting)
+    return (await rows_of(transaction, "drop_answer", answers=over))[0]["dropped"] if over else 0
+
+
+async def _drop(transaction: AsyncManagedTransaction, realm: str, rows: Sequence[Found]) -> None:
+    """Take rows out, and keep those that say what the graph must hold."""
+    refs: dict[str, Found] = {}
+    superseded: dict[str, None] = {}
+    kept: list[tuple[int, str]] = []
+    for row in rows:
+        if row["kind"] == "edge.begin":
+            kept.append((row["place"], "edge"))
+        elif (ref := _ref_of(row)) is not None:
+            superseded[ref] = None
+            refs[ref] = row
+    still = await rows_of(transaction, "still_so", refs=list(refs)) if refs else []
+    puts = [each for each in still if each["as_of"] == refs[each["ref"]]["revision"] and _puts(refs[each["ref"]])]
+    kept += [(refs[each["ref"]]["place"], each["ref"]) for each in puts]
+    staying = {place for place, _ in kept}
+    await rows_of(
+        transaction,
+        "drop_rows",
+        realm=realm,
+        superseded=list(superseded),
+        kept=[list(each) for each in kept],
+        places=[row["place"] for row in rows if row["place"] not in staying],
+        rows=len(rows),
+    )
+
+
+def _puts(row: Found) -> bool:
+    return not row["kind"].endswith(".end")
+
+
+def _ref_of(row: Found) -> str | None:
+    """Return the ref of the thing that a row puts or ends, where the graph has to be held against it."""
+    noun, _, verb = row["kind"].rpartition(".")
+    if verb not in ("put", "set", "activate", "end") or not is_noun(noun) or noun in EVENTS:
+        return None
+    if noun == "epoch":
+        return named(noun, row["revision"]).ref
+    thing = named_by(noun, json.loads(row["body"])["body"])
+    return None if thing is None else thing.ref
+
+
+async def problems(database: Database, realm: str) -> list[str]:
+    """Return what is wrong with where history begins, one sentence each."""
+    base = await read_base(database, realm)
+    if base.is_whole:
+        return []
+    try:
+        await checkpoints.of_base(database, base)
+        entries = await read_entries(database, realm, base.anchored_at - 1, 1)
+        require_anchored(entries, revision=base.revision, digest_of_row=base.hash, digest=base.digest)
+    except LedgerError as error:
+        return [error.message]
+    return []

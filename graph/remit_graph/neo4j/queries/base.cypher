@@ -1,0 +1,79 @@
+// base
+// Where history begins.
+MATCH (head:Head {realm: $realm})
+RETURN coalesce(head.base, 0) AS revision, head.base_hash AS hash, coalesce(head.base_at, 0) AS at,
+       coalesce(head.base_digest, '') AS digest, coalesce(head.base_anchored_at, 0) AS anchored_at,
+       coalesce(head.base_first, '') AS first
+
+// set_base
+// Let history begin after $revision.
+MATCH (head:Head {realm: $realm})
+WHERE coalesce(head.base, 0) < $revision
+SET head.base = $revision, head.base_hash = $hash, head.base_at = $at, head.base_digest = $digest,
+    head.base_anchored_at = $anchored_at, head.base_first = $first
+
+// weigh
+// How many rows there are up to $last_place, and how many characters they hold.
+MATCH (change:Change)
+WHERE change.place <= $last_place
+RETURN count(*) AS rows, coalesce(sum(size(change.body) + size(change.hash)), 0) AS size
+
+// rows_to_sweep
+// Some of the rows up to $last_place, in order.
+MATCH (change:Change)
+WHERE change.place <= $last_place
+RETURN change.place AS place, change.revision AS revision, change.seq AS seq, change.kind AS kind, change.body AS body
+ORDER BY change.place
+LIMIT $limit
+
+// still_so
+// Which things of the graph are still as a row of the log put them: by ref, since which revision.
+UNWIND $refs AS ref
+MATCH (node:Entity {ref: ref})
+RETURN ref, node.as_of AS as_of
+
+// drop_rows
+// Take rows out that were cut off, all but those that say what a thing or an edge of the graph is ($kept: ref by place).
+// INVARIANT: the head is locked, and counts the rows that are left.
+MATCH (head:Head {realm: $realm})
+CALL () {
+  UNWIND $superseded AS ref
+  MATCH (kept:Kept {ref: ref})
+  DELETE kept
+}
+CALL () {
+  UNWIND $kept AS row
+  MATCH (change:Change {place: row[0]})
+  SET change:Kept, change.ref = row[1]
+  REMOVE change:Change
+}
+CALL () {
+  UNWIND $places AS place
+  MATCH (change:Change {place: place})
+  DELETE change
+}
+SET head.rows = head.rows - $rows
+
+// drop_answer
+// Forget what requests were answered with, each in a revision.
+UNWIND $answers AS answer
+MATCH (op:Op {request_id: answer[0]})
+WHERE op.revision = answer[1]
+DELETE op
+RETURN count(*) AS dropped
+
+// keep_answers_until
+// Note when what requests were answered with may be forgotten.
+UNWIND $answers AS answer
+MATCH (op:Op {request_id: answer[0]})
+WHERE op.revision = answer[1]
+SET op.keep_until = answer[2]
+
+// drop_answers
+// Forget some answers whose time is over.
+MATCH (op:Op)
+WHERE op.keep_until <= $now
+WITH op
+LIMIT $limit
+DELETE op
+RETURN count(*) AS dropped

@@ -1,0 +1,58 @@
+-- base
+-- Where history begins.
+SELECT base, base_hash, base_at, base_digest, base_anchored_at, base_first
+FROM head
+
+-- set_base
+-- Let history begin after $revision.
+UPDATE head
+SET base = :revision,
+    base_hash = :hash,
+    base_at = :at,
+    base_digest = :digest,
+    base_anchored_at = :anchored_at,
+    base_first = :first
+WHERE base < :revision
+
+-- weigh
+-- How many rows there are up to $revision, and how many bytes they hold.
+SELECT count(*), coalesce(sum(length(CAST(body AS BLOB)) + length(hash)), 0)
+FROM rows
+WHERE revision <= :revision
+
+-- rows_to_sweep
+-- Some of the rows that were cut off, in order; of those that are a command the body.
+SELECT revision, seq, CASE seq WHEN 0 THEN body END AS body
+FROM rows
+WHERE revision <= (SELECT base FROM head)
+ORDER BY revision, seq
+LIMIT :limit
+
+-- drop_rows
+-- Take rows out that were cut off.
+DELETE FROM rows
+WHERE revision <= (SELECT base FROM head)
+  AND (revision, seq) <= (:revision, :seq)
+
+-- drop_answer
+-- Forget what a request id was answered with in a revision.
+DELETE FROM result
+WHERE request_id = :request_id
+  AND revision = :revision
+
+-- keep_answer_until
+-- Note when what a request id was answered with may be forgotten.
+UPDATE result
+SET keep_until = :until
+WHERE request_id = :request_id
+  AND revision = :revision
+
+-- drop_answers
+-- Forget some answers whose time is over.
+DELETE FROM result
+WHERE request_id IN (
+    SELECT request_id
+    FROM result
+    WHERE keep_until <= :now
+    LIMIT :limit
+)

@@ -1,0 +1,122 @@
+"""`remit store compact`: take older history out of the ledger, while it is used."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import asdict
+from typing import Annotated, Any, Final
+
+import typer
+
+from remit_graph.errors import ModelError
+from remit_graph.model.instant import SECOND, parse_instant
+from remit_graph.ports import Ledger
+from remit_service.bootstrap import running_point
+from remit_service.cli.context import Call, call_of, run
+from remit_service.cli.exits import DONE, USAGE, Failure
+from remit_service.cli.target import Unrecorded
+from remit_service.clock import SystemClock
+from remit_service.keeping.compaction import Compacted, Plan, compact, last_before, plan_compaction, retention_of
+from remit_service.stores import open_store
+
+_DAY: Final = 24 * 3600 * SECOND
+_MIB: Final = 1 << 20
+
+
+def compact_store(
+    context: typer.Context,
+    before: Annotated[
+        str | None, typer.Option("--before", help="A revision, or an instant (RFC 3339): what is before it goes.")
+    ] = None,
+    keep_days: Annotated[
+        int | None, typer.Option("--keep-days", min=0, max=36_500, help="Days of history that stay.")
+    ] = None,
+    plan: Annotated[bool, typer.Option("--plan", help="Say what would go, and change nothing.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+) -> None:
+    """Take older history out of the ledger for good, while it is used. The state, and every later revision, stay."""
+    call = call_of(context)
+
+    async def work() -> int:
+        if (before is None) == (keep_days is None):
+            raise Failure("how much history stays is not said", code=USAGE, advice="give --before or --keep-days")
+        planned = await _planned(call, before, keep_days)
+        document: dict[str, Any] = {"store": call.settings().store, "plan": asdict(planned), "done": None}
+        if plan or not (planned.rows or planned.base > planned.before):
+            call.output.show(document, _sentence(planned))
+            return DONE
+        if not yes:
+            _ask(call, planned)
+        done = await _done(call, planned)
+        told = {name: value for name, value in asdict(done).items() if name != "plan"}
+        call.output.show({**document, "done": told}, _told(call.settings().store, done))
+        return DONE
+
+    run(call, work)
+
+
+async def _planned(call: Call, before: str | None, keep_days: int | None) -> Plan:
+    settings = call.settings()
+    ledger = await open_store(settings, SystemClock())
+    try:
+        return await plan_compaction(ledger, await _last_that_goes(ledger, before, keep_days))
+    finally:
+        await ledger.aclose()
+
+
+async def _last_that_goes(ledger: Ledger, before: str | None, keep_days: int | None) -> int:
+    if keep_days is not None:
+        return await last_before(ledger, SystemClock().now() - keep_days * _DAY)
+    assert before is not None  # noqa: S101 - INVARIANT: one of the two was given
+    if before.isdecimal():
+        return max(0, int(before) - 1)
+    try:
+        instant = parse_instant(before)
+    except ModelError as error:
+        raise Failure(
+            f"`{before}` is neither a revision nor an instant", code=USAGE,
+            advice="write 80321, or 2026-09-01T00:00:00Z",
+        ) from error  # fmt: skip
+    return await last_before(ledger, instant)
+
+
+def _sentence(plan: Plan) -> str:
+    if plan.base <= plan.before and not plan.rows:
+        return f"nothing to remove: history begins after revision {plan.before:,} already"
+    return (
+        f"would remove {plan.rows:,} rows, {_size(plan.size)}: history would begin after revision {plan.base:,}, "
+        f"and begins after {plan.before:,} now; revisions {plan.base + 1:,} to {plan.head:,} stay"
+    )
+
+
+def _ask(call: Call, plan: Plan) -> None:
+    """Ask whoever sits at the terminal.
+
+    Raises:
+        Failure: nobody sits there, or it says no.
+    """
+    if call.output.as_json or not sys.stdin.isatty():
+        raise Failure("this removes history for good", advice="look at it with --plan, then add --yes")
+    call.output.tell(_sentence(plan).replace("would remove", "this removes").replace("would begin", "will begin"))
+    call.output.tell("what is removed is only in backups: make one first with `remit store backup`")
+    if not typer.confirm("remove it?", err=True):
+        raise Failure("nothing was changed")
+
+
+async def _done(call: Call, plan: Plan) -> Compacted:
+    async with running_point(call.settings(), Unrecorded(), activate=False) as point:
+        retention = retention_of(point.policy.tables)
+        with call.output.progress("compacting", plan.rows) as tell:
+            return await compact(point.replica, point.submit, plan.base, retention, tell=tell)
+
+
+def _told(store: str, done: Compacted) -> str:
+    text = (
+        f"removed {done.rows:,} rows, {_size(done.plan.size)}, and {done.answers:,} answers to requests from {store} "
+        f"in {done.seconds:.1f} s: history begins after revision {done.plan.base:,}"
+    )
+    return f"{text}\nthe space is used again by what is written; the file itself does not shrink"
+
+
+def _size(size: int) -> str:
+    return f"{size / _MIB:,.1f} MiB"
