@@ -391,16 +391,28 @@ WITHOUT_TURNS = tuple(f"ALTER TABLE head DROP COLUMN {name}" for name in ("turn_
 """What takes back the third layout."""
 WITHOUT_STATE = ("DROP TABLE replica", *(f"ALTER TABLE head DROP COLUMN {each}" for each in ("state", "note", "needs")))
 """What takes back the fourth."""
+WITHOUT_BASE = (
+    "DROP TRIGGER rows_are_removed_below_the_base_alone",
+    "CREATE TRIGGER rows_are_never_removed BEFORE DELETE ON rows BEGIN SELECT RAISE(ABORT, 'append-only'); END",
+    "DROP INDEX result_goes",
+    "ALTER TABLE result DROP COLUMN keep_until",
+    *(
+        f"ALTER TABLE head DROP COLUMN {each}"
+        for each in ("base", "base_hash", "base_at", "base_digest", "base_anchored_at", "base_first")
+    ),
+)
+"""What takes back the fifth."""
 
 
 async def test_receipts_from_before_their_table_are_found(ledger: SqliteLedger, path: Path) -> None:
     """A store of the first layout is migrated, and says which revision wrote a receipt last; a wrong one is told."""
     await append(ledger, Change("receipt.put", {"id": "coord_1", "status": "EXPIRED"}))
     last = await append(ledger, Change("receipt.put", {"id": "coord_1", "status": "COMPLETED"}))
-    _execute(path, "DROP TABLE receipt", *WITHOUT_STATE, *WITHOUT_TURNS, "PRAGMA user_version = 1")
+    _execute(path, *WITHOUT_BASE, "DROP TABLE receipt", *WITHOUT_STATE, *WITHOUT_TURNS, "PRAGMA user_version = 1")
 
     assert migrate(path, SOON) == (1, LAYOUT)
     assert await ledger.receipt("coord_1") == last
+    assert (await ledger.base()).is_whole
     _execute(path, "UPDATE receipt SET revision = 1")
     assert await ledger.check() == ["the table of receipts tells `coord_1` otherwise than the log"]
 

@@ -11,6 +11,7 @@ import pytest
 from remit_service.clock import ManualClock
 from remit_service.coordination.bounds import Limits, Quota
 from remit_service.coordinator.rates import Rates
+from remit_service.keeping.compaction import retention_of
 from tests.http.serving import serve, stopped_later
 
 if TYPE_CHECKING:
@@ -144,7 +145,10 @@ def test_every_quota_is_published(served: Served, gateway: httpx.Client) -> None
     assert limits["per_enforcement_point"]["commands_per_second"] == 10_000
     assert (limits["leases"]["min_ttl_seconds"], limits["leases"]["max_hold_seconds"]) == (1, 1_800)
     assert limits["retention"] == {
+        "history_seconds": None,
+        "history_after": 0,
         "receipts_seconds": None,
-        "idempotency_keys_seconds": None,
+        "idempotency_keys_seconds": retention_of(tables).kept_for.total_seconds(),
+        "governance_keys_seconds": None,
         "records_at_hand": 20_000,
     }

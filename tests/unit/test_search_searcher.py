@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from remit_graph.history import WHOLE, Base
 from remit_graph.model.change import GENESIS, Change, Entry, Row
 from remit_graph.model.instant import SECOND
 from remit_service.decision.verdict import refuse
@@ -36,7 +37,7 @@ class OnePoint:
         """Declare so many documents, and let one instance read them."""
         self.at = NOW
         self.denied: Decision | None = None
-        ledger: Any = SimpleNamespace(rows=self._rows)
+        ledger: Any = SimpleNamespace(rows=self._rows, base=self._base)
         self.ledger = ledger
         self.replica = Replica(ledger, SimpleNamespace(monotonic=lambda: 0.0))
         keys = [Change("resource.put", {"key": f"doc:{number:05}"}) for number in range(resources)]
@@ -55,6 +56,9 @@ class OnePoint:
     async def deny_if_stale(self, *_: Any, **__: Any) -> Decision | None:
         """Deny where the test says so."""
         return self.denied
+
+    async def _base(self) -> Base:
+        return WHOLE
 
     async def _rows(self, _after: int) -> AsyncIterator[Row]:
         yield Row(revision=1, seq=0, body="{}", hash=GENESIS)

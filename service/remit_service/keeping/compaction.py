@@ -76,7 +76,7 @@ class Compacted:
 
 def retention_of(tables: Tables) -> Retention:
     """Return how long answers to request ids are kept, by the longest hold of the policy in force."""
-    longest = max(tables.leases.max_hold_us, *tables.max_hold_us.values())
+    longest = max([tables.leases.max_hold_us, *tables.max_hold_us.values()])
     return Retention(actions=PASSING, kept_for=longest * _MICROSECOND + BEYOND_HOLD)
 
 
