@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import msgspec
-
 from remit_service.decision.decide import Fault
 from remit_service.decision.verdict import Answer
 from remit_service.engines.errors import EngineError, PolicyMismatch
@@ -48,7 +46,7 @@ def _read(policy: Policy, document: Document) -> Answer:
         outcome=str(result.outcome),
         reasons=result.reasons,
         determining=result.determining,
-        obligations=tuple(msgspec.to_builtins(each) for each in result.obligations),
+        obligations=tuple(document["obligations"]),
         policy_revision=result.policy_revision,
         document=document,
     )

@@ -86,9 +86,14 @@ class Scope:
 
         Order: `condition_unknown` for what is not understood, `scope_not_covered`, then the conditions.
         """
-        if self.unknown or (self.where and not all(target.declares(name) for name, _ in self.where)):
+        if self.unknown:
             return "condition_unknown"
-        if not self._names_cover(target) or (self.where and not self._where_covers(target)):
+        placed = True
+        for name, values in self.where:
+            if not target.declares(name):
+                return "condition_unknown"
+            placed = placed and target.dimension(name) in values
+        if not placed or not self._names_cover(target):
             return "scope_not_covered"
         if not self.conditions:
             return None
@@ -100,14 +105,19 @@ class Scope:
     def _names_cover(self, target: Target) -> bool:
         if self.actions is not None and target.action not in self.actions:
             return False
-        if self.fields is not None and (not target.fields or any(each not in self.fields for each in target.fields)):
-            return False
-        if self.resources is None:
-            return True
-        return all(any(target.under(each) for each in group) for group in self.resources)
-
-    def _where_covers(self, target: Target) -> bool:
-        return all(target.dimension(name) in values for name, values in self.where)
+        if self.fields is not None:
+            if not target.fields:
+                return False
+            for name in target.fields:
+                if name not in self.fields:
+                    return False
+        for group in self.resources or ():
+            for selector in group:
+                if target.under(selector):
+                    break
+            else:
+                return False
+        return True
 
     @property
     def is_empty(self) -> bool:

@@ -9,7 +9,7 @@ from remit_graph.model.edge import MEMBERSHIPS, ROOT_GRANTS, Edge, EdgeType
 from remit_graph.view.members import effective_trust
 from remit_graph.view.near import NearMiss, near_misses
 from remit_graph.view.ownership import issuer_standing
-from remit_graph.view.prove import Prover, Restriction
+from remit_graph.view.prove import UNRESTRICTED, Prover, Restriction
 
 if TYPE_CHECKING:
     from remit_graph.model.condition import Scales
@@ -29,10 +29,10 @@ class Proof:
 def prove(view: View, target: Target, scales: Scales) -> Proof:
     """Search the chains that could carry the request, and where there is none, what came near."""
     context = target.context
-    shown = context.get("proof")
-    restriction = Restriction(
-        on_behalf_of=context.get("on_behalf_of"), proof=tuple(shown) if shown is not None else None
-    )
+    shown, behalf = context.get("proof"), context.get("on_behalf_of")
+    restriction = UNRESTRICTED
+    if shown is not None or behalf is not None:
+        restriction = Restriction(on_behalf_of=behalf, proof=tuple(shown) if shown is not None else None)
     prover = Prover(view=view, target=target, scales=scales, restriction=restriction)
     found = prover.find()
     if found.chains:
@@ -54,6 +54,7 @@ def chain_facts(view: View, target: Target, chain: Chain, number: int) -> dict[s
 
 def _hop(view: View, target: Target, edge: Edge, after: int) -> dict[str, Any]:
     root = edge.edge in ROOT_GRANTS
+    glass = view.records.get("break_glass")
     return {
         **_fixed(edge),
         "minimum_epoch": view.minimum_epoch(edge, writes=target.spec.writes),
@@ -62,11 +63,10 @@ def _hop(view: View, target: Target, edge: Edge, after: int) -> dict[str, Any]:
         "issuer_standing": issuer_standing(view, edge, target.at, target) if root else "none",
         "trust": effective_trust(view, edge.from_ if root else edge.to, target.at),
         "disabled": not (view.alive(edge.from_) and (root or view.alive(edge.to))),
-        **({"break_glass": True} if edge.position in view.records.get("break_glass", _NONE) else {}),
+        **({"break_glass": True} if glass and edge.position in glass else {}),
     }
 
 
-_NONE: Final[frozenset[str]] = frozenset()
 _FIXED: dict[int, tuple[Edge, dict[str, Any]]] = {}
 _FIXED_KEPT: Final = 50_000
 

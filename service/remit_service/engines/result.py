@@ -12,9 +12,8 @@ result = read(await engine.evaluate(DECISION, policy_input))
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import msgspec
 
@@ -80,9 +79,11 @@ class SiteError(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     found: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PolicyResult:
-    """A decision document that has been checked; only `Outcome.EXECUTE` lets the caller act now."""
+class PolicyResult(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A decision document that has been checked; only `Outcome.EXECUTE` lets the caller act now.
+
+    Its members are those of the document, as they are written; all but the site's are required.
+    """
 
     effect: Effect
     outcome: Outcome
@@ -90,32 +91,17 @@ class PolicyResult:
     determining: tuple[str, ...]
     conflicts: tuple[dict[str, Any], ...]
     obligations: tuple[Obligation, ...]
-    approvals: tuple[dict[str, Any], ...]
-    """Which approvals the request needs and lacks, or had."""
-    site: tuple[SiteDenial, ...]
-    """The facts behind `policy_denied`."""
-    policy_errors: tuple[SiteError, ...]
-    """The facts behind `policy_error`."""
     policy_revision: str
+    approvals: tuple[dict[str, Any], ...] = ()
+    """Which approvals the request needs and lacks, or had."""
+    site: tuple[SiteDenial, ...] = ()
+    """The facts behind `policy_denied`."""
+    policy_errors: tuple[SiteError, ...] = ()
+    """The facts behind `policy_error`."""
 
     def __bool__(self) -> bool:
         """Refuse: a permit may carry obligations, or only lead to a lease, and is no bare yes."""
         raise TypeError("a policy result is no boolean; match its outcome")
-
-
-class _Decision(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """The members of the document, as they are written; all but the site's are required."""
-
-    effect: Literal["permit", "deny"]
-    outcome: Outcome
-    reasons: list[str]
-    determining: list[str]
-    conflicts: list[dict[str, Any]]
-    obligations: list[Obligation]
-    policy_revision: str
-    approvals: list[dict[str, Any]] = []
-    site: list[SiteDenial] = []
-    policy_errors: list[SiteError] = []
 
 
 class DecisionReader:
@@ -135,29 +121,20 @@ class DecisionReader:
             ResultMalformed: it states none.
             PolicyMismatch: it is the document of another bundle.
         """
-        stated = _convert(document, _Decision)
+        stated = _convert(document, PolicyResult)
         if ResultUndefined.code in stated.reasons:
             # The `default` of the entry point: something kept the decision from being made.
             raise ResultUndefined("the policy fell back to its default: a fact that it needs is missing from the input")
         if stated.policy_revision != self._revision:
             raise _mismatch(self._revision, stated.policy_revision)
         _refuse_contradiction(stated)
-        unknown = sorted(set(stated.reasons) - self._codes)
-        if unknown:
+        if not self._codes.issuperset(stated.reasons):
+            unknown = sorted(set(stated.reasons) - self._codes)
             raise ResultMalformed(f"reason `{unknown[0]}` is not of the closed set", unknown=unknown)
-        _refuse_fractions(document)
-        return PolicyResult(
-            effect=Effect(stated.effect),
-            outcome=stated.outcome,
-            reasons=tuple(stated.reasons),
-            determining=tuple(stated.determining),
-            conflicts=tuple(stated.conflicts),
-            obligations=tuple(stated.obligations),
-            approvals=tuple(stated.approvals),
-            site=tuple(stated.site),
-            policy_errors=tuple(stated.policy_errors),
-            policy_revision=stated.policy_revision,
-        )
+        # Every other member is made of texts, which `_convert` has seen to.
+        for each in (*stated.conflicts, *stated.approvals, *(duty.properties for duty in stated.obligations)):
+            _refuse_fractions(each)
+        return stated
 
 
 def revision_of(document: Document, *, expected: str) -> str:
@@ -187,11 +164,11 @@ def _convert(document: Document, kind: type[_T]) -> _T:
         raise ResultMalformed(f"the decision is malformed: {reason[:1].lower()}{reason[1:]}") from error
 
 
-def _refuse_contradiction(stated: _Decision) -> None:
+def _refuse_contradiction(stated: PolicyResult) -> None:
     """Refuse an effect that is not the outcome's, and a deny that gives no reason."""
-    if (stated.effect == "permit") != (stated.outcome in PERMITTING):
+    if (stated.effect is Effect.PERMIT) != (stated.outcome in PERMITTING):
         raise ResultMalformed(f"effect `{stated.effect}` contradicts outcome `{stated.outcome}`")
-    if stated.effect == "deny" and not stated.reasons:
+    if stated.effect is Effect.DENY and not stated.reasons:
         raise ResultMalformed(f"outcome `{stated.outcome}` comes without a reason")
     if stated.outcome is Outcome.EXECUTE and stated.reasons:
         raise ResultMalformed(f"outcome `execute` comes with reason `{stated.reasons[0]}`")
