@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from itertools import count
 from time import perf_counter, process_time
 from typing import TYPE_CHECKING, Any, Final
 
@@ -22,6 +23,7 @@ from remit_service.coordinator.coordinator import Coordinator
 from remit_service.coordinator.leases import Leases
 from remit_service.decision.caller import Caller
 from remit_service.decision.request import Entity, Evaluation
+from remit_service.keeping.garbage import collecting_when_idle
 from remit_service.point import DecisionPoint
 
 if TYPE_CHECKING:
@@ -111,7 +113,9 @@ async def opened(
         bench = Bench(point)
         await bench.coordinator.start()
         try:
-            yield bench
+            # As a serving process does; here, somebody always asks.
+            async with collecting_when_idle(count().__next__):
+                yield bench
         finally:
             await bench.coordinator.aclose()
             await point.aclose()

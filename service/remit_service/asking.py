@@ -41,12 +41,13 @@ async def ask(policy: Policy, encoded: bytes) -> Answer:
 def _read(policy: Policy, document: Document) -> Answer:
     result = policy.reader(document)
     assert isinstance(document, dict)  # noqa: S101 - the reader has just refused everything else
+    duties: Any = document["obligations"]
     return Answer(
         effect=str(result.effect),
         outcome=str(result.outcome),
         reasons=result.reasons,
         determining=result.determining,
-        obligations=tuple(document["obligations"]),
+        obligations=tuple(duties),
         policy_revision=result.policy_revision,
         document=document,
     )

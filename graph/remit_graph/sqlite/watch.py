@@ -54,7 +54,11 @@ class Bell:
 
 
 class Poller:
-    """A thread that rings the bell when another connection has committed; it rests while nobody waits."""
+    """A thread that rings the bell when another connection has committed; it rests while nobody waits.
+
+    This process's own writer is another connection, too. So it says at which revision the ledger is: a reader that has
+    that already, from the append itself, does not read it back.
+    """
 
     def __init__(self, file: StoreFile, bell: Bell, interval: timedelta) -> None:
         self._file = file
@@ -78,24 +82,26 @@ class Poller:
         seen = None
         while not self._ended.is_set():
             self._bell.wanted.wait()
-            version = self._data_version()
-            # None, an error, rings too: the waiters read, and meet the error themselves.
-            if version is None or version != seen:
-                seen = version
+            try:
+                version = self._ask("data_version")
+                if version != seen:
+                    self._bell.ring(self._ask("revision"))
+                    seen = version
+            except (sqlite3.Error, LedgerError):
+                # The waiters read, and meet the error themselves.
+                self._drop()
                 self._bell.ring()
+                seen = None
             self._ended.wait(self._interval_seconds)
         self._drop()
 
-    def _data_version(self) -> int | None:
-        try:
-            self._file.require_in_place()
-            if self._connection is None:
-                self._connection = self._file.connect()
-            version: int = self._connection.execute(STATEMENTS["data_version"]).fetchone()[0]
-        except (sqlite3.Error, LedgerError):
-            self._drop()
-            return None
-        return version
+    def _ask(self, statement: str) -> int:
+        self._file.require_in_place()
+        if self._connection is None:
+            self._connection = self._file.connect()
+        answer: tuple[int] | None = self._connection.execute(STATEMENTS[statement]).fetchone()
+        # No row is no ledger, which the waiters find out by themselves.
+        return UNKNOWN if answer is None else answer[0]
 
     def _drop(self) -> None:
         if self._connection is not None:

@@ -3,6 +3,11 @@
 SELECT store_id, realm, incarnation, revision, hash, at, schema, state, note, needs, base
 FROM head
 
+-- revision
+-- How far the ledger is.
+SELECT revision
+FROM head
+
 -- rows_of_revisions
 -- The rows of the revisions after $after up to $last, in order.
 SELECT revision, seq, body, hash
