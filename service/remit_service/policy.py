@@ -12,6 +12,7 @@ from remit_service.coordination.tables import Tables, tables_of
 from remit_service.decision.reasons import ReasonTable
 from remit_service.engines.embedded import EmbeddedEngine
 from remit_service.engines.result import DecisionReader
+from remit_service.governance.separation import Rule, rules_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -36,6 +37,7 @@ class Policy:
         archive: The bundle as OPA fetches it.
         data: The data tree, for tables that other rooms read.
         tables: What coordination reads of it.
+        duties: Which duties nobody may join.
     """
 
     bundle: Bundle
@@ -47,6 +49,7 @@ class Policy:
     archive: Published
     data: Mapping[str, Any]
     tables: Tables
+    duties: tuple[Rule, ...] = ()
 
     @property
     def revision(self) -> str:
@@ -61,6 +64,9 @@ def policy_of(bundle: Bundle, engine: PolicyEngine | None = None, *, leases: Lea
         bundle: What decides.
         engine: What answers decisions; the engine in process where it is None.
         leases: How long things are held; the defaults where it is None.
+
+    Raises:
+        ModelError: a table of it is none.
     """
     embedded = EmbeddedEngine(bundle)
     data = msgspec.json.decode(bundle.data_json)
@@ -76,4 +82,5 @@ def policy_of(bundle: Bundle, engine: PolicyEngine | None = None, *, leases: Lea
         archive=published(bundle),
         data=data,
         tables=tables_of(data, leases=leases),
+        duties=rules_of(data["remit"]["config"]),
     )

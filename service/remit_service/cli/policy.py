@@ -9,11 +9,13 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from remit_graph.errors import ModelError
 from remit_service.activating import bundle_of_history, put_policy_in_force
 from remit_service.bootstrap import running_point
 from remit_service.bundle.archive import pack
 from remit_service.bundle.build import build_bundle
 from remit_service.bundle.check import CheckReport, check_policy
+from remit_service.bundle.errors import Problem
 from remit_service.bundle.folder import read_folder, shipped_policy
 from remit_service.bundle.opa_cli import OpaProgram
 from remit_service.bundle.suite import find_tests, run_suite
@@ -21,6 +23,7 @@ from remit_service.cli.context import call_of, run
 from remit_service.cli.exits import DONE, FAULT, REFUSED, Failure
 from remit_service.cli.output import table
 from remit_service.cli.target import Unrecorded
+from remit_service.engines.errors import EngineError
 from remit_service.engines.policy_tests import PolicyTestOutcome
 from remit_service.policy import policy_of
 
@@ -41,6 +44,7 @@ def check(context: typer.Context, folder: Folder = None) -> None:
         place = folder or call.settings().policy_dir or shipped_policy()
         schemas = place / "schemas"
         report = check_policy(read_folder(place), opa=OpaProgram.find(), schemas=schemas if schemas.is_dir() else None)
+        report = replace(report, problems=(*report.problems, *_table_problems(report)))
         document = {
             "problems": [str(each) for each in report.problems],
             "strict": report.was_strict,
@@ -52,10 +56,21 @@ def check(context: typer.Context, folder: Folder = None) -> None:
     run(call, work)
 
 
+def _table_problems(report: CheckReport) -> list[Problem]:
+    """Return what a start would stumble over: tables that Python reads, and that are none."""
+    if report.bundle is None or report.problems:
+        return []
+    try:
+        policy_of(report.bundle)
+    except (EngineError, ModelError, LookupError, TypeError, ValueError) as error:
+        return [Problem("remit", 0, f"its data is not what decisions read: {error}")]
+    return []
+
+
 def _print_report(console: Console, report: CheckReport) -> None:
     for problem in report.problems:
         console.print(str(problem), markup=False)
-    if report.bundle is not None:
+    if report.bundle is not None and not report.problems:
         console.print(f"policy {report.bundle.revision} is sound", markup=False)
     if not report.was_strict:
         console.print("checked without OPA: install `opa` for the strict check and the formatting")

@@ -32,14 +32,22 @@ def _print(console: Console, document: Mapping[str, Any]) -> None:
         found = document.get(name)
         if found and found["count"]:
             rows = [(f"{e['edge_id']}@{e['version']}", e["edge"], e["from"], e["to"]) for e in found["edges"]]
-            console.print(table(f"{name} ({found['count']})", ("edge", "type", "from", "to"), rows))
+            console.print(table(f"{name} ({found['count']}){_seen(found)}", ("edge", "type", "from", "to"), rows))
     console.print(f"who governs: {', '.join(document['who_governs']) or 'nobody who could prove it'}", markup=False)
     for each in document["acting_for_others"]:
         console.print(f"acts for others: {each['principal']} (trust {each['trust']})", markup=False)
     for each in document["break_glass"]:
-        console.print(f"to be reviewed: {each['break_glass_id']} of {each['principal']}", markup=False)
+        late = ", overdue" if each["overdue"] else ""
+        console.print(f"to be reviewed: {each['break_glass_id']} of {each['principal']}{late}", markup=False)
     for each in document["separation_of_duties"]:
         console.print(f"{each['rule']}: {each['principal']} holds {', '.join(each['holds'])}", markup=False)
+
+
+def _seen(found: Mapping[str, Any]) -> str:
+    """Say what was looked at, where that bounds what a finding means."""
+    if "decisions" not in found:
+        return ""
+    return f" by {found['decisions']} decisions since {found['since'] or 'the start'}"
 
 
 def recover(

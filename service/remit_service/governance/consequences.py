@@ -16,7 +16,7 @@ from remit_graph.view.state import View
 from remit_service.coordination.resting import Consequences as Found
 from remit_service.coordination.resting import end_what_rests_on
 from remit_service.coordinator.judge import judge
-from remit_service.governance.separation import joined, rules_of
+from remit_service.governance.separation import joined
 from remit_service.writer.command import Accepted, Verdict
 
 if TYPE_CHECKING:
@@ -72,8 +72,8 @@ def consequences_of(policy: Policy, made: Beside | None = None) -> Consequences:
 def concluded(verdict: Verdict, view: View, at: Instant, policy: Policy) -> Verdict:
     """Return what a decided command comes to: refused where it joins duties, else with all that it brings about."""
     if isinstance(verdict, Accepted):
-        rules = rules_of(policy.data["remit"]["config"])
-        if refused := joined(view, verdict.changes, at, rules):
+        refused = joined(view, verdict.changes, at, policy.duties)
+        if refused is not None:
             return refused
     made = verdict.made if isinstance(verdict, Accepted) else None
     return with_consequences(verdict, view, at, consequences_of(policy, made))

@@ -214,4 +214,4 @@ def open_reviews(view: View, at: Instant) -> list[dict[str, Any]]:
     """Return the break-glass grants whose use nobody has looked at, oldest first, with whether that is overdue."""
     found = [each for each in view.records.get(NOUN, {}).values() if each["state"] == "OPEN"]
     found.sort(key=lambda each: (each["granted_at"], each["id"]))
-    return [{**shown(each), "overdue": each["review_due"] < at} for each in found]
+    return [{**shown(each), "overdue": each["review_due"] <= at} for each in found]

@@ -167,9 +167,8 @@ class Governor:
 
     def review(self, within_days: int) -> dict[str, Any]:
         """Return what somebody should look at; without a decision log nothing is known of use."""
-        view, config = self.point.view, self.point.policy.data["remit"]["config"]
         used = None if self.log is None else Impact(self.point, self.log).used()
-        return review(view, self.point.now(), config, used=used, within_days=within_days)
+        return review(self.point.view, self.point.now(), self.point.policy.duties, used=used, within_days=within_days)
 
     def glass_report(self, glass_id: str) -> dict[str, Any] | None:
         """Return what was done under a break-glass grant, or None where there is none."""

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 from remit_graph.errors import ModelError
 from remit_service.decision.caller import Caller
 from remit_service.decision.request import parse_evaluation
+from remit_service.governance.review import Used
 from remit_service.governance.trying import tried
 
 if TYPE_CHECKING:
@@ -46,9 +47,14 @@ class Impact:
         records = self._log.recent(MAX_RECENT) if self._log is not None else ()
         return [each for each in records if each.get("kind") in _DECISIONS]
 
-    def used(self) -> frozenset[str]:
-        """Return every edge that a recent decision rested on, by position."""
-        return frozenset(position for each in self._recent() for position in each.get("determining") or ())
+    def used(self) -> Used:
+        """Return every edge that a recent decision rested on."""
+        recent = self._recent()
+        return Used(
+            positions=frozenset(position for each in recent for position in each.get("determining") or ()),
+            decisions=len(recent),
+            since=min((str(each["timestamp"]) for each in recent), default=None),
+        )
 
     def rested_on(self, changes: Iterable[Change]) -> list[dict[str, Any]]:
         """Return the newest decisions whose proof holds an edge that `changes` end, newest first."""

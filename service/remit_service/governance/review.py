@@ -1,40 +1,70 @@
 """What somebody should look at from time to time: grants that are unused, expiring, too wide or orphaned; who governs.
 
-A report and no command. What was used is read from the newest decisions of this process, so that `unused` says since
-when it looked; nothing is ended because a report names it.
+A report and no command: nothing is ended because it names it. What was used is read from the newest decisions of this
+process, so `unused` says how many those were and since when; where there were none, everything is unused.
+
+| finding | what is listed |
+|---|---|
+| `expiring`, `expired` | authority that ends within the days asked for, to the instant; that is over |
+| `stale` | authority below a floor of its realm or of one of its ends |
+| `over_wide` | authority without end for every action and field, on every key of a kind or on the graph itself |
+| `orphaned` | authority whose holder or issuer is gone, is disabled, or no longer stands behind it |
+| `unused` | grants and delegations that no recent decision rested on |
+| `who_governs` | who reaches a root, and could prove who it is |
+| `acting_for_others` | who widens whatever it is given (S15) |
+| `break_glass` | emergencies whose use nobody has looked at, and whether that is overdue |
+| `separation_of_duties` | who holds two sides of a rule that keeps them apart |
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from remit_graph.model.edge import AUTHORITY, ROOT_GRANTS, TO_SELECTOR, Edge, EdgeType
 from remit_graph.model.instant import SECOND
+from remit_graph.model.registry import GRAPH_KEY
 from remit_graph.view.grounds import ViewGrounds
 from remit_graph.view.ownership import STANDING, issuer_standing
 from remit_service.governance.emergency import open_reviews
 from remit_service.governance.power import acting_for_others
 from remit_service.governance.reading import told
-from remit_service.governance.separation import breaches, rules_of
+from remit_service.governance.separation import breaches
 from remit_service.governance.standing import who_governs
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping
+    from collections.abc import Collection, Iterable, Sequence
 
     from remit_graph.model.instant import Instant
     from remit_graph.view.state import View
+    from remit_service.governance.separation import Rule
 
 EXPIRING_DAYS: Final = 14
 MAX_LISTED: Final = 1_000
 _CARRIES: Final = frozenset({*ROOT_GRANTS, EdgeType.DELEGATES})
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Used:
+    """What decisions rested on lately.
+
+    Attributes:
+        positions: Edges, `edge_id@version`.
+        decisions: How many decisions were looked at.
+        since: When the oldest of them was made, RFC 3339; None where there were none.
+    """
+
+    positions: Collection[str]
+    decisions: int
+    since: str | None
+
+
 def review(
     view: View,
     at: Instant,
-    config: Mapping[str, Any],
+    duties: Sequence[Rule],
     *,
-    used: Collection[str] | None = None,
+    used: Used | None = None,
     within_days: int = EXPIRING_DAYS,
 ) -> dict[str, Any]:
     """Return the report.
@@ -42,8 +72,8 @@ def review(
     Args:
         view: The graph.
         at: The instant.
-        config: Policy data, for separation of duties.
-        used: Positions that recent decisions rested on; None where nothing is known of decisions.
+        duties: Which duties nobody may join.
+        used: What recent decisions rested on; None where nothing is known of decisions.
         within_days: How soon an end counts as near.
     """
     edges = [each for each in view.edges.values() if each.edge in AUTHORITY]
@@ -57,10 +87,11 @@ def review(
         "who_governs": who_governs(view, at),
         "acting_for_others": acting_for_others(view, at),
         "break_glass": open_reviews(view, at),
-        "separation_of_duties": [each.record() for each in breaches(view, at, rules_of(config))],
+        "separation_of_duties": [each.record() for each in breaches(view, at, duties)],
     }
     if used is not None:
-        report["unused"] = _listed(each for each in edges if each.edge in _CARRIES and each.position not in used)
+        unused = _listed(each for each in edges if each.edge in _CARRIES and each.position not in used.positions)
+        report["unused"] = {**unused, "decisions": used.decisions, "since": used.since}
     return report
 
 
@@ -74,9 +105,12 @@ def _is_wide(edge: Edge) -> bool:
     scope = edge.scope
     if edge.edge is EdgeType.OWNS or edge.valid_until is not None or scope.actions is not None:
         return False
-    if edge.edge in TO_SELECTOR:
-        return scope.fields is None and not scope.where and "*" in edge.to.split(":")
-    return scope.fields is None and scope.resources is None and not scope.where
+    if edge.edge not in TO_SELECTOR:
+        return scope.fields is None and scope.resources is None and not scope.where
+    segments = edge.to.split(":")
+    # A key of one segment covers all of its kind, as `wp` does every post and page.
+    is_broad = "*" in segments or len(segments) == 1 or edge.to == GRAPH_KEY
+    return is_broad and scope.fields is None and not scope.where
 
 
 def _is_orphaned(view: View, edge: Edge, at: Instant) -> bool:
