@@ -26,11 +26,16 @@ asked := {
 # METADATA
 # description: the value of each declared dimension; missing where graph and request disagree, or ancestors do
 # scope: document
-place[dimension] := value if {
+place[dimension] := found.graph[0] if {
 	some dimension, found in input.resource.dimensions
-	stated := {each | some each in array.concat(found.graph, [found.context])} - {null}
-	count(stated) == 1
-	some value in stated
+	count(found.graph) == 1
+	found.context in {null, found.graph[0]}
+}
+
+place[dimension] := found.context if {
+	some dimension, found in input.resource.dimensions
+	found.graph == []
+	found.context != null
 }
 
 # METADATA

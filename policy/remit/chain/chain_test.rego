@@ -80,6 +80,22 @@ broken := {
 	"a child that covers less": fixture.replaced("/hops/2/scope/fields", ["title"]),
 }
 
+# The one walk of `holds`, and the checks that say why a chain fails, are the same law.
+test_holds_exactly_where_each_single_check_passes if {
+	{note | some note, patch in object.union(allowed, broken); passes(patched(patch))} == object.keys(allowed)
+}
+
+passes(candidate) if {
+	chain.live(candidate.hops, asked.at)
+	chain.live(candidate.memberships, asked.at)
+	chain.rooted(candidate, asked)
+	chain.joined(candidate, asked)
+	chain.claimed(candidate, asked)
+	chain.shallow(candidate)
+	chain.trusted(candidate, asked)
+	chain.covered(candidate, asked)
+}
+
 # I11: nothing the child may do is forbidden to a parent, at any depth.
 test_never_covers_more_than_a_parent if {
 	{position |

@@ -84,7 +84,7 @@ _meant(edge) := object.union(object.union(edge.scope, _proposed.scope), {"condit
 
 _within_window(edge) if {
 	edge.valid_from <= _proposed.valid_from
-	true in {edge.valid_until == null, _ends_by(edge.valid_until)}
+	true in [edge.valid_until == null, _ends_by(edge.valid_until)]
 }
 
 _ends_by(bound) := _proposed.valid_until <= bound if _proposed.valid_until != null
@@ -93,7 +93,7 @@ _ends_by(_) := false if _proposed.valid_until == null
 
 _deeper(ground) if {
 	every edge in _edges(ground) {
-		true in {edge.max_depth == null, _proposed.max_depth < edge.max_depth}
+		true in [edge.max_depth == null, _proposed.max_depth < edge.max_depth]
 	}
 }
 

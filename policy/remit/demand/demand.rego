@@ -22,9 +22,13 @@ environments contains environment if {
 reaches(level) if not _below(level)
 
 _below(level) if {
-	some low, risk in data.remit.config.scales.risk
-	risk == input.action.risk
 	some high, each in data.remit.config.scales.risk
 	each == level
-	low < high
+	_declared < high
+}
+
+# Where the declared risk stands on the scale; undefined where it stands on none.
+_declared := place if {
+	some place, risk in data.remit.config.scales.risk
+	risk == input.action.risk
 }

@@ -31,16 +31,8 @@ within("fields", limit, asked) if {
 
 within("resources", limit, asked) if {
 	is_string(limit[0])
-	selected(limit, asked)
-}
-
-# A narrowed scope may keep several lists, each of which must cover (rules.md 3).
-within("resources", limit, asked) if {
-	is_array(limit[0])
-	every selectors in limit {
-		is_array(selectors)
-		selected(selectors, asked)
-	}
+	some selector in limit
+	selects(selector, asked)
 }
 
 within("where", limit, asked) if {
@@ -61,6 +53,15 @@ within("conditions", limit, asked) if {
 	attributes := object.union(asked.attributes, {"incident": [incident]})
 	every condition in limit {
 		met(condition, attributes)
+	}
+}
+
+# A narrowed scope may keep several lists, each of which must cover (rules.md 3).
+within("resources", limit, asked) if {
+	is_array(limit[0])
+	every selectors in limit {
+		is_array(selectors)
+		selected(selectors, asked)
 	}
 }
 
@@ -103,6 +104,17 @@ _matches(pattern, segments) if {
 # description: true if the condition is understood and the attribute it reads is present and agrees
 # scope: document
 met(condition, attributes) if {
+	# What is asked most: how far up a scale an attribute of the context may be.
+	count(condition) == 2
+	scale := data.remit.config.scales[condition.attribute]
+	some high, operand in scale
+	operand == condition.at_most
+	some low, actual in scale
+	actual == attributes.context[0][condition.attribute]
+	low <= high
+}
+
+met(condition, attributes) if {
 	count(condition) == 2
 	actual := attribute(condition.attribute, attributes)
 	some operator, operand in condition
@@ -113,13 +125,6 @@ met(condition, attributes) if {
 # METADATA
 # description: true if the value of an attribute agrees with the operand of one operator
 # scope: document
-agrees("equals", operand, actual, _, _) if actual == operand
-
-agrees("in", operand, actual, _, _) if {
-	is_array(operand)
-	actual in operand
-}
-
 agrees("at_most", operand, actual, path, _) if {
 	scale := _scale(path)
 	_rank(scale, actual) <= _rank(scale, operand)
@@ -128,6 +133,13 @@ agrees("at_most", operand, actual, path, _) if {
 agrees("at_least", operand, actual, path, _) if {
 	scale := _scale(path)
 	_rank(scale, actual) >= _rank(scale, operand)
+}
+
+agrees("equals", operand, actual, _, _) if actual == operand
+
+agrees("in", operand, actual, _, _) if {
+	is_array(operand)
+	actual in operand
 }
 
 agrees("equals_attribute", operand, actual, _, attributes) if {
@@ -141,9 +153,7 @@ agrees("equals_attribute", operand, actual, _, attributes) if {
 attribute(path, attributes) := attributes.context[0][path] if {
 	not contains(path, ".")
 	attributes.context[0][path] != null
-}
-
-attribute(path, attributes) := value if {
+} else := value if {
 	contains(path, ".")
 	dot := indexof(path, ".")
 	name := substring(path, dot + 1, -1)
@@ -165,7 +175,7 @@ place(path, value) := _rank(_scale(path), value)
 # Lowest first. A path whose last part names no scale still compares integers.
 _scale(path) := object.get(data.remit.config.scales, path, []) if not contains(path, ".")
 
-_scale(path) := object.get(data.remit.config.scales, regex.replace(path, `^.*\.`, ""), []) if contains(path, ".")
+else := object.get(data.remit.config.scales, regex.replace(path, `^.*\.`, ""), [])
 
 _rank(scale, value) := position if {
 	some position, level in scale
