@@ -73,6 +73,10 @@ class Store(ABC):
         """Replace the rows of the log, and the named members of the head, past the ledger."""
 
     @abstractmethod
+    async def forget_checkpoints_after(self, revision: int) -> None:
+        """Remove the images of later revisions, past the ledger."""
+
+    @abstractmethod
     async def end_waits(self) -> None:
         """Let the time be over of every answer that is kept for a while beyond its row."""
 
@@ -98,6 +102,11 @@ class SqliteStore(Store):
             connection.executemany("INSERT INTO rows (revision, seq, body, hash) VALUES (?, ?, ?, ?)", values)
             for name, value in (head or {}).items():
                 connection.execute(_HEAD_MEMBERS[name], (value,))
+
+    async def forget_checkpoints_after(self, revision: int) -> None:
+        """Delete from the table."""
+        with closing(sqlite3.connect(self.path)) as connection, connection:
+            connection.execute("DELETE FROM checkpoint WHERE revision > ?", (revision,))
 
     async def end_waits(self) -> None:
         """Write into the table, instead of waiting."""
@@ -151,6 +160,11 @@ class Neo4jStore(Store):
             self.server.query, "UNWIND $rows AS row CREATE (change:Change) SET change = row", rows=values
         )
         await asyncio.to_thread(self.server.query, "MATCH (head:Head) SET head += $head", head=dict(head or {}))
+
+    async def forget_checkpoints_after(self, revision: int) -> None:
+        """Delete nodes."""
+        query = "MATCH (checkpoint:Checkpoint) WHERE checkpoint.revision > $revision DELETE checkpoint"
+        await asyncio.to_thread(self.server.query, query, revision=revision)
 
     async def end_waits(self) -> None:
         """Write into the nodes, instead of waiting."""

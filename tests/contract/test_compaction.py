@@ -1,0 +1,193 @@
+"""Compaction on every store: whatever is cut, the state, later revisions and all verdicts on them are as before."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import asynccontextmanager
+from datetime import timedelta
+from itertools import islice
+from typing import TYPE_CHECKING
+
+import pytest
+
+from remit_graph.errors import HeadMoved, HistoryRemoved, LedgerUnavailable, ModelError
+from remit_graph.history import Retention
+from remit_graph.model.change import Change, Command
+from remit_graph.view.image import pack
+from remit_service.clock import SystemClock
+from remit_service.keeping.checkpoints import keep_checkpoint
+from remit_service.keeping.compaction import compact, last_before, plan_compaction
+from remit_service.replica.history import view_as_of, view_at_revision
+from remit_service.replica.loading import load_view
+from remit_service.replica.replica import Replica
+from remit_service.writer.writer import Writer
+from tests.contract.ledger_commands import a_command, append, now, rows_of
+from tests.support.coordinated_histories import CoordinatedHistory
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Sequence
+
+    from remit_graph.model.change import Entry
+    from remit_graph.ports import Ledger
+    from remit_graph.view.state import View
+    from remit_service.keeping.compaction import Compacted
+    from tests.contract.ledgers import Store
+
+COMMANDS = 90
+LONG = timedelta(seconds=60)
+FOR_GOOD = Retention(kept_for=timedelta(0))
+
+
+@asynccontextmanager
+async def desk(ledger: Ledger) -> AsyncIterator[tuple[Replica, Writer]]:
+    """Run a replica and its writer on a ledger."""
+    replica = Replica(ledger, SystemClock())
+    writer = Writer(ledger, replica, SystemClock())
+    await replica.start()
+    await writer.start()
+    yield replica, writer
+    await writer.aclose()
+    await replica.aclose()
+
+
+async def filled(ledger: Ledger, seed: int) -> Sequence[Entry]:
+    """Append a random history of a coordinated realm in one batch."""
+    made = CoordinatedHistory(seed)
+    commands = [
+        Command(action="TEST", actor="system", at=made.at, changes=tuple(changes))
+        for changes in islice(made.commands(COMMANDS), COMMANDS)
+    ]
+    return await ledger.append(await ledger.head(), commands)
+
+
+async def compacted(ledger: Ledger, revision: int) -> Compacted:
+    """Compact a ledger as a process of its own would."""
+    async with desk(ledger) as (replica, writer):
+        return await compact(replica, writer.submit, revision, FOR_GOOD)
+
+
+async def loaded(ledger: Ledger) -> View:
+    """Return the view of a ledger as a start would have it."""
+    return (await load_view(ledger, await ledger.head())).view
+
+
+@pytest.mark.feature("S103")
+@pytest.mark.parametrize("seed", [3, 8])
+async def test_nothing_that_is_left_says_anything_else_after_a_cut(store: Store, seed: int) -> None:
+    """A random history, cut twice: rows, states of then and now, and the graph beside the log are what they were."""
+    ledger = await store.open()
+    entries = await filled(ledger, seed)
+    instants = {50: entries[49].at, 70: entries[69].at}
+    before = {revision: pack(await view_at_revision(ledger, await loaded(ledger), revision)) for revision in instants}
+    rows, state = await rows_of(ledger), pack(await loaded(ledger))
+
+    first = await compacted(ledger, 20)
+    second = await compacted(ledger, 50)
+
+    view = await loaded(ledger)
+    assert (first.plan.before, second.plan.before, second.plan.base) == (0, 20, 50)
+    assert second.rows == second.plan.rows
+    assert await rows_of(ledger) == [*(row for row in rows if row.revision > 50), *(await rows_of(ledger))[-4:]]
+    assert pack(await view_at_revision(ledger, view, COMMANDS)) == state
+    for revision, image in before.items():
+        assert pack(await view_at_revision(ledger, view, revision)) == image
+    assert (await view_as_of(ledger, view, instants[70], view.at)).at == instants[70]
+    assert await ledger.check() == []
+    await append(ledger, Change("principal.put", {"id": "human:after"}))
+    assert await ledger.check() == []
+
+
+@pytest.mark.feature("S103")
+async def test_who_asks_for_what_was_removed_is_told_where_history_begins(store: Store) -> None:
+    """Earlier states are refused by revision and by instant; the state at the base itself is there."""
+    ledger = await store.open()
+    entries = await filled(ledger, 5)
+    await compacted(ledger, 40)
+    view = await loaded(ledger)
+
+    with pytest.raises(HistoryRemoved, match="the state at revision 39 was removed: history begins after revision 40"):
+        await view_at_revision(ledger, view, 39)
+    with pytest.raises(HistoryRemoved, match="history begins after revision 40, of 2"):
+        await view_as_of(ledger, view, entries[39].at - 1, view.at)
+    assert (await view_at_revision(ledger, view, 40)).revision == 40
+    with pytest.raises(ModelError, match="not between 0 and"):
+        await compacted(ledger, view.revision + 1)
+
+
+async def test_a_checkpoint_after_the_base_is_begun_from(store: Store) -> None:
+    """A start reads the newest image; where that one does not count, the one that history begins with."""
+    ledger = await store.open()
+    await filled(ledger, 6)
+    async with desk(ledger) as (replica, writer):
+        await compact(replica, writer.submit, 30, FOR_GOOD)
+        kept = await keep_checkpoint(replica, writer.submit)
+    head = await ledger.head()
+
+    newest = await load_view(ledger, head)
+    await store.forget_checkpoints_after(30)
+    first = await load_view(ledger, head)
+
+    assert newest.rows < first.rows
+    assert pack(newest.view) == pack(first.view)
+    assert kept.revision > 30
+
+
+async def test_a_replica_behind_the_cut_loads_anew(store: Store) -> None:
+    """It says so, answers nothing meanwhile, and goes on with the others; no revision is passed over in silence."""
+    ledger, other = await store.open(), await store.open()
+    behind = Replica(other, SystemClock())
+    await behind.load()
+    await filled(ledger, 4)
+    await compacted(ledger, 60)
+
+    with pytest.raises(LedgerUnavailable, match="history begins after revision 60"):
+        await behind.catch_up()
+    assert not behind.is_loaded
+    await behind.start()
+
+    head = await ledger.head()
+    assert behind.view.revision == head.revision
+    assert pack(behind.view) == pack(await loaded(ledger))
+    await append(ledger, Change("principal.put", {"id": "human:last"}))
+    assert await behind.reached(head.revision + 1, LONG)
+    await behind.aclose()
+
+
+async def test_appends_and_reads_go_on_while_it_is_compacted(store: Store) -> None:
+    """Other processes write and follow at the same time, and nobody sees anything but whole revisions in order."""
+    ledger, other = await store.open(), await store.open()
+    await filled(ledger, 2)
+    async with desk(other) as (replica, _):
+        busy = asyncio.create_task(_appended(other, 20))
+        await compacted(ledger, 80)
+        await busy
+        head = await other.head()
+        assert await replica.reached(head.revision, LONG)
+        assert pack(replica.view) == pack(await loaded(ledger))
+    assert await ledger.check() == []
+
+
+async def _appended(ledger: Ledger, count: int) -> None:
+    number = 0
+    while number < count:
+        head = await ledger.head()
+        change = Change("principal.put", {"id": f"human:busy-{number}"})
+        try:
+            await ledger.append(head, [a_command(change, at=now(head), request_id=f"busy-{number}")])
+        except HeadMoved:
+            continue
+        number += 1
+
+
+async def test_the_revision_before_an_instant_is_found(store: Store) -> None:
+    """Also where several revisions share one, before the first, and after the last."""
+    ledger = await store.open()
+    head = await ledger.head()
+    start = now(head) - 1_000_000
+    await ledger.append(head, [a_command(at=start + at) for at in (0, 10, 10, 10, 20)])
+
+    found = [await last_before(ledger, start + at) for at in (-5, 0, 1, 10, 11, 20, 21)]
+
+    assert found == [0, 0, 1, 1, 4, 4, 5]
+    plan = await plan_compaction(ledger, 4)
+    assert (plan.before, plan.base, plan.head, plan.rows) == (0, 4, 5, 8)
