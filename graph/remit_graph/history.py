@@ -12,6 +12,7 @@ is known to have been removed; which versions of edges there were, so that none 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final
 
 from remit_graph.errors import ChainBroken, HistoryRemoved, ModelError
@@ -142,6 +143,17 @@ def history_removed(what: str, base: int, at: Instant | None = None) -> HistoryR
         advice=f"ask from revision {base} on; what is older is in the backups that were made before it was removed",
         base=base,
     )
+
+
+def require_image(base: Base, checkpoint: Checkpoint) -> None:
+    """Check that a checkpoint is the image of a base.
+
+    Raises:
+        ModelError: it is another one, or its digest is not its blob's.
+    """
+    told = (checkpoint.revision, checkpoint.hash, checkpoint.digest)
+    if told != (base.revision, base.hash, base.digest) or sha256(checkpoint.blob).hexdigest() != base.digest:
+        raise ModelError(f"the image is not that of the base at revision {base.revision}")
 
 
 def require_later(base: Base, checkpoint: Checkpoint) -> None:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from remit_graph.history import Base, Retention, Swept, Weight
     from remit_graph.model.change import Command, Entry, Row
     from remit_graph.sharing import Seen, Turn
-    from remit_graph.stored import Checkpoint, Stored, StoredResult
+    from remit_graph.stored import Checkpoint, Remains, Stored, StoredResult
 
 
 class Ledger(Protocol):
@@ -213,6 +213,27 @@ class Ledger(Protocol):
 
         Raises:
             ChainBroken: it is missing or damaged, so that the ledger has no beginning any more.
+        """
+        ...
+
+    def remains(self) -> AsyncIterator[Remains]:
+        """Stream what is left of removed revisions beside their image: answers, and which receipts were written."""
+        ...
+
+    async def begin_at(self, expected: Head, base: Base, checkpoint: Checkpoint) -> Head:
+        """Let an unfinished ledger that is empty begin at the base of another one.
+
+        Raises:
+            ModelError: the image is not that of the base.
+            HeadMoved, ForeignStore, LedgerUnavailable: as `append`.
+        """
+        ...
+
+    async def put_remains(self, expected: Head, remains: Sequence[Remains]) -> None:
+        """Put what was left of the revisions up to the base into an unfinished ledger that begins there.
+
+        Raises:
+            HeadMoved, ForeignStore, LedgerUnavailable: as `append`.
         """
         ...
 

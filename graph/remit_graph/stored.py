@@ -7,16 +7,34 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from remit_graph.model.change import Row
+    from remit_graph.model.instant import Instant
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredResult:
-    """What a request id was answered with, and for which body."""
+    """What a request id was answered with, and for which body.
+
+    Attributes:
+        keep_until: When it goes, microseconds UTC, if its row was removed and it does not stay; `remains` alone tells.
+    """
 
     request_id: str
     fingerprint: str | None
     revision: int
     result: str
+    keep_until: Instant | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wrote:
+    """That a receipt was written in a revision that was removed."""
+
+    receipt_id: str
+    revision: int
+
+
+Remains = StoredResult | Wrote
+"""What outlives the rows that it came with."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

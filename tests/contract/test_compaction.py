@@ -60,10 +60,10 @@ async def filled(ledger: Ledger, seed: int) -> Sequence[Entry]:
     return await ledger.append(await ledger.head(), commands)
 
 
-async def compacted(ledger: Ledger, revision: int) -> Compacted:
+async def compacted(ledger: Ledger, revision: int, retention: Retention = FOR_GOOD) -> Compacted:
     """Compact a ledger as a process of its own would."""
     async with desk(ledger) as (replica, writer):
-        return await compact(replica, writer.submit, revision, FOR_GOOD)
+        return await compact(replica, writer.submit, revision, retention)
 
 
 async def loaded(ledger: Ledger) -> View:

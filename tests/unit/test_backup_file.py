@@ -135,7 +135,7 @@ def _empty(backup: Path, _lines: Lines) -> None:
 
 
 def _a_later_form(backup: Path, lines: Lines) -> None:
-    rewrite(backup, [{**lines[0], "remit_backup": 2}, *lines[1:]])
+    rewrite(backup, [{**lines[0], "remit_backup": 3}, *lines[1:]])
 
 
 def _a_flipped_bit(backup: Path, _lines: Lines) -> None:
@@ -206,7 +206,7 @@ FAULTS: list[tuple[Callable[[Path, Lines], None], str]] = [
     (_another_programs_gzip, "is no backup of Remit"),
     (_no_json, "line that is not well formed"),
     (_empty, "is no backup of Remit"),
-    (_a_later_form, "is of form 2, and this program knows form 1"),
+    (_a_later_form, "is of form 3, and this program knows forms up to 2"),
     (_a_flipped_bit, "was altered|is no backup|not well formed"),
     (_another_body, "was altered: the hash chain breaks at revision 1, row 1"),
     (_a_forged_row, "was altered: the hash chain breaks at revision 2, row 0"),

@@ -66,7 +66,7 @@ def test_a_backup_becomes_a_store_once() -> None:
     assert (code, made["head"]["incarnation"], made["head"]["state"]) == (0, 5, "ready")
     assert remit("b.db", "graph", "show")[0] == 0
     assert remit("b.db", "store", "check") == (
-        0, {"problems": [], "revision": made["head"]["revision"], "hash": made["head"]["hash"]},
+        0, {"problems": [], "revision": made["head"]["revision"], "hash": made["head"]["hash"], "history_after": 0},
     )  # fmt: skip
     assert over[0] == 3
     assert "holds something already" in over[1]

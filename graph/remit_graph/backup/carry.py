@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from itertools import groupby
+from itertools import groupby, islice
 from operator import attrgetter
 from typing import TYPE_CHECKING, Final
 
@@ -15,8 +15,10 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 
     from remit_graph.head import Head
+    from remit_graph.history import Base
     from remit_graph.model.change import Row
     from remit_graph.ports import Ledger
+    from remit_graph.stored import Checkpoint, Remains
 
     Tell = Callable[[int], None]
 
@@ -24,14 +26,15 @@ ROWS: Final = 1_000
 """Rows that go together, and at least one revision: one transaction, and what Neo4j materialises with it."""
 
 
-async def revisions_of(ledger: Ledger, last: int) -> AsyncIterator[Sequence[Stored]]:
-    """Yield the revisions of a ledger up to `last`, in order and in lists of some.
+async def revisions_of(ledger: Ledger, last: int, *, after: int = 0) -> AsyncIterator[Sequence[Stored]]:
+    """Yield the revisions of a ledger after `after` up to `last`, in order and in lists of some.
 
     Raises:
+        HistoryRemoved: some of them were removed, maybe meanwhile.
         LedgerError: it cannot be read.
     """
     rows: list[Row] = []
-    async for row in ledger.rows():
+    async for row in ledger.rows(after):
         if row.revision > last:
             break
         if len(rows) >= ROWS and row.seq == 0:
@@ -56,6 +59,31 @@ async def _stored(ledger: Ledger, rows: Sequence[Row]) -> Sequence[Stored]:
             revision=rows[0].revision,
         )
     return stored
+
+
+async def remains_of(ledger: Ledger) -> AsyncIterator[Sequence[Remains]]:
+    """Yield what is left of removed revisions, in lists of some."""
+    some: list[Remains] = []
+    async for each in ledger.remains():
+        some.append(each)
+        if len(some) >= ROWS:
+            yield some
+            some = []
+    if some:
+        yield some
+
+
+async def begin_all(ledger: Ledger, base: Base, image: Checkpoint | None, remains: Iterator[Remains]) -> None:
+    """Let an unfinished ledger begin where another one does; `remains` is read by blocking.
+
+    Raises:
+        LedgerError: as `begin_at` and `put_remains`.
+    """
+    if image is None:
+        return
+    head = await ledger.begin_at(await ledger.head(), base, image)
+    while some := await asyncio.to_thread(lambda: list(islice(remains, ROWS))):
+        await ledger.put_remains(head, some)
 
 
 async def put_all(ledger: Ledger, revisions: Iterator[Stored], tell: Tell) -> Head:

@@ -2,6 +2,9 @@
 
 with BackupReader(path) as backup:
     backup.header
+    backup.image()    # where history was cut: the state that it begins with, then what outlived it
+    for each in backup.remains():
+        ...
     for stored in backup.revisions():
         ...
     backup.end        # set when the last line was read, and everything fitted
@@ -18,22 +21,29 @@ from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
 from remit_graph.backup.errors import BackupRefused
 from remit_graph.backup.form import (
     ANSWER,
+    IMAGE,
+    KEPT,
     ROW,
+    WROTE,
     End,
     Header,
     parse_answer,
     parse_end,
     parse_header,
+    parse_image,
+    parse_remains,
     parse_row,
     request_of,
 )
 from remit_graph.errors import ChainBroken, ModelError
-from remit_graph.model.change import GENESIS, Row, verify_rows
-from remit_graph.stored import Stored, StoredResult
+from remit_graph.model.change import Row, verify_rows
+from remit_graph.stored import Checkpoint, Stored, StoredResult
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
+
+    from remit_graph.stored import Remains
 
 MAX_LINE: Final = 64 << 20
 """Bytes of one line: a row is 64 KiB at most where Remit writes it, and a file may hold anything."""
@@ -65,7 +75,7 @@ class BackupReader:
             raise BackupRefused(path, f"cannot be read: {error.strerror}", advice="name a backup file") from error
         self._sha = hashlib.sha256()
         self._before_last = ""
-        self._hash = GENESIS
+        self._next: Any = None
         self._revisions = self._rows = self._answers = 0
         self.end: End | None = None
         try:
@@ -73,6 +83,7 @@ class BackupReader:
         except BaseException:
             self._file.close()
             raise
+        self._hash = self.header.base.hash
 
     def __enter__(self) -> Self:
         """Return the reader."""
@@ -82,6 +93,46 @@ class BackupReader:
         """Close the file."""
         self._file.close()
 
+    def image(self) -> Checkpoint | None:
+        """Return the state that the rows begin with, or None where they begin with the first one; before the rest.
+
+        Raises:
+            BackupRefused: it is not that of the base.
+        """
+        base, parts = self.header.base, []
+        if base.is_whole:
+            return None
+        while self._peek()[:1] == [IMAGE]:
+            parts.append(self._parsed(parse_image, self._take()))
+        checkpoint = Checkpoint(revision=base.revision, hash=base.hash, digest=base.digest, blob=b"".join(parts))
+        if hashlib.sha256(checkpoint.blob).hexdigest() != base.digest:
+            raise BackupRefused(self._path, "was altered: the state it begins with does not have its digest")
+        return checkpoint
+
+    def remains(self) -> Iterator[Remains]:
+        """Yield what is left of removed revisions; after the image and before the revisions.
+
+        Raises:
+            BackupRefused: something does not fit.
+        """
+        while self._peek()[:1] in ([KEPT], [WROTE]):
+            yield self._parsed(parse_remains, self._take())
+
+    def _peek(self) -> list[Any]:
+        """Return the next line without taking it; an empty list where it is no row of any kind."""
+        if self._next is None:
+            self._next = next(self._documents(), None)
+        return self._next if isinstance(self._next, list) else []
+
+    def _take(self) -> Any:
+        taken, self._next = self._next, None
+        return taken
+
+    def _all(self) -> Iterator[Any]:
+        if self._next is not None:
+            yield self._take()
+        yield from self._documents()
+
     def revisions(self) -> Iterator[Stored]:
         """Yield every revision, each whole and following the one before it; the end is checked with the last.
 
@@ -90,7 +141,7 @@ class BackupReader:
         """
         rows: list[Row] = []
         answer: StoredResult | None = None
-        for document in self._documents():
+        for document in self._all():
             if rows and (isinstance(document, dict) or (document[:1] == [ROW] and document[1:2] != [rows[0].revision])):
                 yield self._whole(rows, answer)
                 rows, answer = [], None
@@ -103,12 +154,12 @@ class BackupReader:
                 answer = self._parsed(parse_answer, document, rows[0].revision)
             else:
                 raise BackupRefused(self._path, MALFORMED)
-        raise BackupRefused(self._path, f"is cut short after revision {self._revisions}")
+        raise BackupRefused(self._path, f"is cut short after revision {self._reached}")
 
     def _whole(self, rows: list[Row], answer: StoredResult | None) -> Stored:
         """Return a revision that follows the one before it, with the answer that its command must have."""
         try:
-            self._hash = verify_rows(rows, previous=self._hash, after=self._revisions)
+            self._hash = verify_rows(rows, previous=self._hash, after=self._reached)
         except ChainBroken as error:
             raise BackupRefused(self._path, f"was altered: {error.message}") from error
         stored = Stored(rows=tuple(rows), answer=answer)
@@ -119,15 +170,19 @@ class BackupReader:
         self._answers += answer is not None
         return stored
 
+    @property
+    def _reached(self) -> int:
+        return self.header.base.revision + self._revisions
+
     def _check_end(self, document: dict[str, Any]) -> None:
         digest = self._before_last
         end = self._parsed(parse_end, document)
         if (end.revisions, end.rows, end.answers) != (self._revisions, self._rows, self._answers):
             raise BackupRefused(self._path, "was altered: it does not hold as much as its last line says")
-        if (self._revisions, self._hash) != (self.header.revision, self.header.hash):
+        if (self._reached, self._hash) != (self.header.revision, self.header.hash):
             raise BackupRefused(
                 self._path,
-                f"ends at revision {self._revisions} with hash `{self._hash}`, "
+                f"ends at revision {self._reached} with hash `{self._hash}`, "
                 f"its first line says {self.header.revision} and `{self.header.hash}`",
             )
         if end.digest != digest:

@@ -8,7 +8,7 @@ import os
 import secrets
 from typing import TYPE_CHECKING, Final, Self
 
-from remit_graph.backup.form import End, end_line, header_line, lines_of
+from remit_graph.backup.form import End, end_line, header_line, image_lines, lines_of, remains_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from remit_graph.backup.form import Header
-    from remit_graph.stored import Stored
+    from remit_graph.stored import Remains, Stored
 
 LEVEL: Final = 3
 """Of gzip: rows repeat themselves, so a higher one takes far longer for little."""
@@ -57,6 +57,15 @@ class BackupWriter:
         """Remove what was not finished."""
         self._file.close()
         self._part.unlink(missing_ok=True)
+
+    def begin(self, image: bytes) -> None:
+        """Write the image that the ledger begins with; before all revisions."""
+        for line in image_lines(image):
+            self._write(line)
+
+    def keep(self, remains: Iterable[Remains]) -> None:
+        """Write what is left of removed revisions; before all revisions."""
+        self._write(b"".join(map(remains_line, remains)))
 
     def add(self, revisions: Iterable[Stored]) -> None:
         """Write revisions, which follow those before."""

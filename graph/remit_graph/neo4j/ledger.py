@@ -18,7 +18,8 @@ import secrets
 from typing import TYPE_CHECKING, Any, Self
 
 from remit_graph.head import USABLE, State, new_store_id
-from remit_graph.neo4j import append, base, checkpoints, read, set_aside, standing, store, turns
+from remit_graph.history import require_image
+from remit_graph.neo4j import append, base, checkpoints, founding, read, remnants, set_aside, standing, store, turns
 from remit_graph.neo4j.backlog import Backlog
 from remit_graph.neo4j.check import NOTHING_VERIFIED, check_chain, check_rest, settled_revision
 from remit_graph.neo4j.database import Database, rows_of
@@ -43,7 +44,7 @@ if TYPE_CHECKING:
     from remit_graph.neo4j.options import Neo4jOptions
     from remit_graph.neo4j.spell import Spelled
     from remit_graph.sharing import Seen, Turn
-    from remit_graph.stored import Checkpoint, Stored, StoredResult
+    from remit_graph.stored import Checkpoint, Remains, Stored, StoredResult
 
 
 class Neo4jLedger:
@@ -237,6 +238,23 @@ class Neo4jLedger:
         """Return the image of the state at the base; see the port."""
         begins = await self.base()
         return None if begins.is_whole else await checkpoints.of_base(self._database, begins)
+
+    async def remains(self) -> AsyncIterator[Remains]:
+        """Stream what is left of removed revisions; see the port."""
+        async for each in remnants.stream(self._database, (await self._head()).base):
+            yield each
+
+    async def begin_at(self, expected: Head, base: Base, checkpoint: Checkpoint) -> Head:
+        """Let an unfinished ledger that is empty begin at a base; see the port."""
+        require_state(expected, frozenset({State.UNFINISHED}), self._database.url)
+        require_image(base, checkpoint)
+        await founding.begin_at(self._database, expected, base, checkpoint)
+        return await self.head()
+
+    async def put_remains(self, expected: Head, remains: Sequence[Remains]) -> None:
+        """Put what was left of removed revisions into an unfinished ledger; see the port."""
+        require_state(expected, frozenset({State.UNFINISHED}), self._database.url)
+        await remnants.put(self._database, expected, remains)
 
     async def weigh(self, revision: int) -> Weight:
         """Return what a cut at `revision` would take out; see the port."""

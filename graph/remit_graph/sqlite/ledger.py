@@ -20,9 +20,10 @@ from typing import TYPE_CHECKING, Self, TypeVar
 
 from remit_graph.errors import ForeignStore
 from remit_graph.head import USABLE, State, new_store_id
+from remit_graph.history import require_image
 from remit_graph.refusals import not_unfinished, require_known_schema, require_state, why_not_moved
 from remit_graph.sharing import Seen
-from remit_graph.sqlite import append, base, checkpoints, migrate, read, standing, turns
+from remit_graph.sqlite import append, base, checkpoints, migrate, read, remnants, standing, turns
 from remit_graph.sqlite.check import NOTHING_VERIFIED, check_chain, check_rest
 from remit_graph.sqlite.lane import Lane
 from remit_graph.sqlite.lock import WriterLock
@@ -44,7 +45,7 @@ if TYPE_CHECKING:
     from remit_graph.model.change import Command, Entry, Row
     from remit_graph.sharing import Turn
     from remit_graph.sqlite.spell import Revision
-    from remit_graph.stored import Checkpoint, Stored, StoredResult
+    from remit_graph.stored import Checkpoint, Remains, Stored, StoredResult
 
 T = TypeVar("T")
 
@@ -244,6 +245,38 @@ class SqliteLedger:
     async def base_checkpoint(self) -> Checkpoint | None:
         """Return the image of the state at the base; see the port."""
         return await self._readers.run(base.read_base_checkpoint)
+
+    async def remains(self) -> AsyncIterator[Remains]:
+        """Stream what is left of removed revisions; see the port."""
+        after = ""
+        while answers := await self._readers.run(partial(remnants.read_answers, after=after)):
+            for answer in answers:
+                yield answer
+            after = answers[-1].request_id
+        after = ""
+        while receipts := await self._readers.run(partial(remnants.read_receipts, after=after)):
+            for receipt in receipts:
+                yield receipt
+            after = receipts[-1].receipt_id
+
+    async def begin_at(self, expected: Head, base: Base, checkpoint: Checkpoint) -> Head:
+        """Let an unfinished ledger that is empty begin at a base; see the port."""
+        require_state(expected, frozenset({State.UNFINISHED}), str(self._path))
+        require_image(base, checkpoint)
+        edges = await asyncio.to_thread(remnants.edges_in, checkpoint)
+        parts = await self._save_parts(checkpoint)
+
+        def begin(connection: sqlite3.Connection) -> None:
+            remnants.begin_at(connection, expected, base, edges, self._path)
+            checkpoints.publish_base(connection, checkpoint, parts)
+
+        await self._write(begin)
+        return await self.head()
+
+    async def put_remains(self, expected: Head, remains: Sequence[Remains]) -> None:
+        """Put what was left of removed revisions into an unfinished ledger; see the port."""
+        require_state(expected, frozenset({State.UNFINISHED}), str(self._path))
+        await self._write(lambda connection: remnants.put(connection, expected, remains))
 
     async def weigh(self, revision: int) -> Weight:
         """Return what a cut at `revision` would take out; see the port."""

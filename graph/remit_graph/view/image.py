@@ -16,16 +16,20 @@ It is deterministic and not signed: a checkpoint counts because its digest stand
 
 from __future__ import annotations
 
+import json
 import zlib
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from remit_graph.errors import ModelError
+from remit_graph.model.change import Change
+from remit_graph.view.image_edges import ScopesIn, edge_of
 from remit_graph.view.image_read import Restoring
 from remit_graph.view.image_write import Snapshot
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from remit_graph.model.edge import Edge
     from remit_graph.view.state import View
 
 LEVEL: Final = 3
@@ -62,6 +66,40 @@ def lines_of(blob: bytes) -> Iterator[bytes]:
         raise ModelError(f"the image cannot be decompressed: {error}") from error
     if rest or not stream.eof:
         raise ModelError("the image ends in the middle")
+
+
+def puts_of(blob: bytes) -> Iterator[Change]:
+    """Yield what an image holds beside edges, as the changes that put it.
+
+    Raises:
+        ModelError: these are not the bytes of an image.
+    """
+    for section, content in _sections(blob):
+        if section == "changes":
+            yield from (Change(kind, body) for kind, body in content)
+
+
+def edges_of(blob: bytes) -> Iterator[list[Edge]]:
+    """Yield the versions of edges that an image holds, some at a time: the current ones, then those that ended.
+
+    Raises:
+        ModelError: these are not the bytes of an image.
+    """
+    scopes = ScopesIn()
+    for section, content in _sections(blob):
+        if section == "scopes":
+            scopes.learn(content)
+        elif section in ("edges", "history"):
+            yield [edge_of(row, scopes) for row in content]
+
+
+def _sections(blob: bytes) -> Iterator[tuple[str, Any]]:
+    for line in lines_of(blob):
+        try:
+            section, content = json.loads(line)
+        except ValueError as error:
+            raise ModelError(f"a line of the image cannot be read: {error}") from error
+        yield section, content
 
 
 def unpack(blob: bytes) -> View:

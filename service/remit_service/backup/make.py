@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from importlib.metadata import version
 from typing import TYPE_CHECKING
 
-from remit_graph.backup.carry import revisions_of
+from remit_graph.backup.carry import remains_of, revisions_of
 from remit_graph.backup.form import End, Header, header_of
 from remit_graph.backup.write import BackupWriter
 from remit_graph.errors import ChainBroken
-from remit_graph.model.change import GENESIS, verify_rows
+from remit_graph.model.change import verify_rows
 from remit_service.backup.state import loaded
 
 if TYPE_CHECKING:
@@ -34,15 +34,22 @@ async def make_backup(ledger: Ledger, path: Path, tell: Tell) -> Made:
     """Write a backup of `ledger` to `path`, all of it or nothing.
 
     Raises:
-        LedgerError: the ledger cannot be read, or is not sound.
+        LedgerError: the ledger cannot be read, is not sound, or (`HistoryRemoved`) was cut meanwhile: make it again.
         OSError: the file cannot be written.
     """
     # (1) The state at some revision: the backup ends there, whatever is appended meanwhile.
     _, head, state = await loaded(ledger)
-    # (2) Its rows, verified on their way.
-    with await asyncio.to_thread(BackupWriter, path, header_of(head, version("remit"))) as writer:
-        reached, digest = 0, GENESIS
-        async for some in revisions_of(ledger, head.revision):
+    base, image = await ledger.base(), await ledger.base_checkpoint()
+    header = header_of(head, version("remit"), base)
+    with await asyncio.to_thread(BackupWriter, path, header) as writer:
+        # (2) Where history was cut: the state that it begins with, and what outlived the rows before.
+        if image is not None:
+            await asyncio.to_thread(writer.begin, image.blob)
+            async for left in remains_of(ledger):
+                await asyncio.to_thread(writer.keep, left)
+        # (3) Its rows, verified on their way.
+        reached, digest = base.revision, base.hash
+        async for some in revisions_of(ledger, head.revision, after=base.revision):
             digest = verify_rows((row for each in some for row in each.rows), previous=digest, after=reached)
             reached = some[-1].rows[0].revision
             await asyncio.to_thread(writer.add, some)
@@ -53,6 +60,6 @@ async def make_backup(ledger: Ledger, path: Path, tell: Tell) -> Made:
                 f"and was at {head.revision} with `{head.hash}` before",
                 advice="run `remit store check`",
             )
-        # (3) The end; from here on the file is there.
+        # (4) The end; from here on the file is there.
         end = await asyncio.to_thread(writer.finish, state)
-    return Made(header=header_of(head, version("remit")), end=end, size=writer.size)
+    return Made(header=header, end=end, size=writer.size)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from remit_graph.backup.carry import revisions_of
+from remit_graph.backup.carry import remains_of, revisions_of
 from remit_graph.errors import ForeignStore
 from remit_graph.head import Beginning, State
 from remit_graph.refusals import require_state
@@ -20,6 +20,7 @@ from remit_service.stores import discard_unfinished, make_store, open_store
 if TYPE_CHECKING:
     from remit_graph.backup.carry import Tell
     from remit_graph.head import Head
+    from remit_graph.ports import Ledger
     from remit_service.clock import Clock
     from remit_service.settings import Settings
 
@@ -63,9 +64,9 @@ async def move_store(source: Settings, target: Settings, *, clock: Clock, tell: 
             await ledger.move_away(target.store)
             # (3) Carry every revision.
             _, head, state = await loaded(ledger)
-            reached = await filling.head()
+            reached = await _begun(ledger, filling)
             rows = answers = 0
-            async for some in revisions_of(ledger, head.revision):
+            async for some in revisions_of(ledger, head.revision, after=reached.revision):
                 reached = await filling.put_back(reached, some)
                 rows += sum(len(each.rows) for each in some)
                 answers += sum(each.answer is not None for each in some)
@@ -78,3 +79,13 @@ async def move_store(source: Settings, target: Settings, *, clock: Clock, tell: 
     finally:
         await ledger.aclose()
     return Moved(head=head, rows=rows, answers=answers, state=state)
+
+
+async def _begun(ledger: Ledger, filling: Ledger) -> Head:
+    """Let the new ledger begin where the old one does, and return its head."""
+    base, image = await ledger.base(), await ledger.base_checkpoint()
+    if image is not None:
+        head = await filling.begin_at(await filling.head(), base, image)
+        async for some in remains_of(ledger):
+            await filling.put_remains(head, some)
+    return await filling.head()

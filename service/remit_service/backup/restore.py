@@ -11,7 +11,7 @@ import asyncio
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from remit_graph.backup.carry import put_all
+from remit_graph.backup.carry import begin_all, put_all
 from remit_graph.backup.errors import BackupRefused
 from remit_graph.backup.read import BackupReader
 from remit_graph.errors import ForeignStore, SchemaTooNew
@@ -54,6 +54,9 @@ def read_through(path: Path) -> tuple[Header, End]:
         BackupRefused: something in it does not fit.
     """
     with BackupReader(path) as backup:
+        backup.image()
+        for _ in backup.remains():
+            pass
         for _ in backup.revisions():
             pass
         if backup.end is None:
@@ -101,6 +104,8 @@ async def restore_backup(
     try:
         # (3) Fill it, and hold what it gives back against the backup.
         with BackupReader(path) as backup:
+            image = await asyncio.to_thread(backup.image)
+            await begin_all(ledger, header.base, image, backup.remains())
             filled = await put_all(ledger, backup.revisions(), tell)
             if backup.end != end:
                 raise BackupRefused(path, "was changed while it was read", advice="run the same command again")

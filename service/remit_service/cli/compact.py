@@ -83,9 +83,10 @@ async def _last_that_goes(ledger: Ledger, before: str | None, keep_days: int | N
 def _sentence(plan: Plan) -> str:
     if plan.base <= plan.before and not plan.rows:
         return f"nothing to remove: history begins after revision {plan.before:,} already"
+    stays = f"the newest {plan.head - plan.base:,} revisions stay" if plan.head > plan.base else "the state alone stays"
     return (
         f"would remove {plan.rows:,} rows, {_size(plan.size)}: history would begin after revision {plan.base:,}, "
-        f"and begins after {plan.before:,} now; revisions {plan.base + 1:,} to {plan.head:,} stay"
+        f"and begins after {plan.before:,} now; {stays}"
     )
 
 
@@ -115,7 +116,7 @@ def _told(store: str, done: Compacted) -> str:
         f"removed {done.rows:,} rows, {_size(done.plan.size)}, and {done.answers:,} answers to requests from {store} "
         f"in {done.seconds:.1f} s: history begins after revision {done.plan.base:,}"
     )
-    return f"{text}\nthe space is used again by what is written; the file itself does not shrink"
+    return f"{text}\nthe space is used again by what is written; the files of the store do not shrink"
 
 
 def _size(size: int) -> str:

@@ -88,7 +88,8 @@ def check(context: typer.Context) -> None:
     async def work() -> int:
         document = await _checked(call)
         problems = document["problems"]
-        text = "\n".join(problems) or f"sound: the chain verifies up to revision {document['revision']}"
+        begins = f"; {removed:,} older links: removed" if (removed := document["history_after"]) else ""
+        text = "\n".join(problems) or f"sound: the chain verifies up to revision {document['revision']}{begins}"
         call.output.show(document, text)
         return FAULT if problems else DONE
 
@@ -107,7 +108,7 @@ async def _checked(call: Call) -> Mapping[str, Any]:
         head = await ledger.head()
     finally:
         await ledger.aclose()
-    return {"problems": problems, "revision": head.revision, "hash": head.hash}
+    return {"problems": problems, "revision": head.revision, "hash": head.hash, "history_after": head.base}
 
 
 @app.command()

@@ -77,3 +77,45 @@ WITH op
 LIMIT $limit
 DELETE op
 RETURN count(*) AS dropped
+
+// remaining_answers
+// The answers of revisions up to $revision.
+MATCH (op:Op)
+WHERE op.revision <= $revision
+RETURN op.request_id AS request_id, op.fingerprint AS fingerprint, op.revision AS revision, op.result AS result,
+       op.keep_until AS keep_until
+
+// remaining_receipts
+// The receipts that were written last in revisions up to $revision, whether or not the graph has them.
+MATCH (receipt:Receipt:Entity)
+WHERE receipt.as_of <= $revision
+OPTIONAL MATCH (kept:Kept {ref: receipt.ref, kind: 'receipt'})
+RETURN receipt.ref AS ref, coalesce(kept.revision, receipt.as_of) AS revision
+UNION
+MATCH (kept:Kept {kind: 'receipt'})
+WHERE NOT EXISTS { MATCH (:Entity {ref: kept.ref}) }
+RETURN kept.ref AS ref, kept.revision AS revision
+
+// put_answers
+// Keep what requests of removed revisions were answered with.
+UNWIND $answers AS answer
+CREATE (op:Op {request_id: answer[0], revision: answer[2], result: answer[3]})
+SET op.fingerprint = answer[1], op.keep_until = answer[4]
+
+// put_receipts
+// Note that receipts were written in removed revisions.
+UNWIND $receipts AS receipt
+CREATE (:Kept {ref: receipt[0], kind: 'receipt', revision: receipt[1]})
+
+// put_kept
+// Keep what removed rows said of things and edges of the graph.
+UNWIND $rows AS row
+CREATE (kept:Kept)
+SET kept = row
+
+// begin_at
+// Let an empty ledger begin after $revision, with its graph.
+MATCH (head:Head {realm: $realm})
+SET head.revision = $revision, head.hash = $hash, head.at = $at, head.base = $revision, head.base_hash = $hash,
+    head.base_at = $at, head.base_digest = $digest, head.base_anchored_at = $anchored_at, head.base_first = $first,
+    head.materialised_revision = $revision, head.materialised_place = $place

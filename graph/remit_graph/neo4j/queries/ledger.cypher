@@ -99,6 +99,9 @@ RETURN op.request_id AS request_id, op.fingerprint AS fingerprint, op.revision A
 // The revision that last wrote the receipt $ref; the graph only says where to look, the log has it.
 MATCH (receipt:Entity {ref: $ref})
 RETURN receipt.as_of AS revision
+UNION ALL
+MATCH (kept:Kept {ref: $ref})
+RETURN kept.revision AS revision
 
 // begin_incarnation
 // Give the store a new identity, so that nothing issued before is taken for something issued after.

@@ -56,3 +56,47 @@ WHERE request_id IN (
     WHERE keep_until <= :now
     LIMIT :limit
 )
+
+-- remaining_answers
+-- Some answers of revisions up to the base, after one of them.
+SELECT request_id, fingerprint, revision, result, keep_until
+FROM result
+WHERE request_id > :after
+  AND revision <= (SELECT base FROM head)
+ORDER BY request_id
+LIMIT :limit
+
+-- remaining_receipts
+-- Some receipts that were written last in revisions up to the base, after one of them.
+SELECT receipt_id, revision
+FROM receipt
+WHERE receipt_id > :after
+  AND revision <= (SELECT base FROM head)
+ORDER BY receipt_id
+LIMIT :limit
+
+-- begin_at
+-- Let an empty ledger begin after $revision.
+UPDATE head
+SET revision = :revision,
+    hash = :hash,
+    at = :at,
+    base = :revision,
+    base_hash = :hash,
+    base_at = :at,
+    base_digest = :digest,
+    base_anchored_at = :anchored_at,
+    base_first = :first
+WHERE state = 'unfinished'
+  AND store_id = :store_id
+  AND revision = 0
+
+-- put_edge
+-- Note a version of an edge as the image of the base has it.
+INSERT INTO edge (edge_id, version, revision_from, revision_to)
+VALUES (:edge_id, :version, :revision_from, :revision_to)
+
+-- put_answer
+-- Keep what a request id was answered with in a revision up to the base.
+INSERT INTO result (request_id, fingerprint, revision, result, keep_until)
+VALUES (:request_id, :fingerprint, :revision, :result, :keep_until)

@@ -47,9 +47,10 @@ def add_routes(router: APIRouter, desk: Desk) -> None:
 
     @router.get("/v1/store/check", tags=GRAPH, responses=answers("StoreCheck", problems=READ))
     async def store(request: Request) -> Response:
-        """The ledger against itself: its tables, and the hash chain over every row up to its head."""
+        """The ledger against itself: its tables, and the hash chain from where its history begins up to its head."""
         await desk.reader(request)
         with desk.service.readings:
             problems = list(await desk.point.ledger.check())
             head = await desk.point.ledger.head()
-        return json({"problems": problems, "revision": head.revision, "hash": head.hash})
+        told = {"revision": head.revision, "hash": head.hash, "history_after": head.base}
+        return json({"problems": problems, **told})

@@ -1,0 +1,94 @@
+"""`remit store compact`: plan, refusals, what is removed, and what the other verbs say of it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from remit_service.cli.app import app
+
+SEO = Path(__file__).parents[2] / "fixtures" / "worlds" / "seo.yaml"
+
+
+@pytest.fixture
+def _store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert remit("store", "init", "--world", str(SEO))[0] == 0
+    assert remit("policy", "activate")[0] == 0
+
+
+def remit(*words: str) -> tuple[int, Any]:
+    """Run a command on the store here; returns its exit code and document."""
+    result = CliRunner().invoke(app, ["--json", "--store", "sqlite:///a.db", *words])
+    return result.exit_code, json.loads(result.stdout)
+
+
+def said(*words: str) -> tuple[int, str]:
+    """Run a command for people; returns its exit code and all that it says."""
+    result = CliRunner().invoke(app, ["--store", "sqlite:///a.db", *words])
+    return result.exit_code, result.output
+
+
+@pytest.mark.usefixtures("_store")
+def test_a_plan_says_what_would_go_and_changes_nothing() -> None:
+    """Rows, bytes and where history would begin, by a revision, an instant or a number of days."""
+    head = remit("store", "check")[1]["revision"]
+
+    by_revision = remit("store", "compact", "--before", str(head), "--plan")[1]
+    by_days = remit("store", "compact", "--keep-days", "0", "--plan")[1]
+    by_instant = remit("store", "compact", "--before", "2026-01-01T00:00:00Z", "--plan")[1]
+
+    plan = by_revision["plan"]
+    assert (plan["before"], plan["base"], plan["head"], by_revision["done"]) == (0, head - 1, head, None)
+    assert plan["rows"] > 300
+    assert by_days["plan"]["base"] == head
+    assert by_instant["plan"]["rows"] == 0
+    assert "would remove" in said("store", "compact", "--before", str(head), "--plan")[1]
+    assert "nothing to remove" in said("store", "compact", "--before", "1")[1]
+    assert remit("store", "check")[1] == {**remit("store", "check")[1], "problems": [], "history_after": 0}
+
+
+@pytest.mark.feature("S103")
+@pytest.mark.usefixtures("_store")
+def test_history_is_removed_once_it_was_agreed_to() -> None:
+    """The store is sound, loads as before, says where history begins, and can be compacted again."""
+    head = remit("store", "check")[1]["revision"]
+    before = remit("graph", "show")[1]["counts"]
+
+    code, done = remit("store", "compact", "--before", str(head), "--yes")
+    check = remit("store", "check")
+    feed = said("changes")
+    again = remit("store", "compact", "--keep-days", "0", "--yes")[1]
+
+    assert (code, done["done"]["rows"]) == (0, done["plan"]["rows"])
+    assert (check[0], check[1]["problems"], check[1]["history_after"]) == (0, [], head - 1)
+    assert f"{again['plan']['base']:,} older links: removed" in said("store", "check")[1]
+    assert remit("graph", "show")[1]["counts"] == before
+    assert feed[0] != 0
+    assert f"history begins after revision {head - 1}" in feed[1]
+    assert again["plan"]["before"] == head - 1
+    assert again["done"]["anchored_at"] == again["plan"]["base"] + 1
+
+
+@pytest.mark.usefixtures("_store")
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["--before", "2"], "add --yes"),
+        ([], "give --before or --keep-days"),
+        (["--before", "2", "--keep-days", "1"], "give --before or --keep-days"),
+        (["--before", "soon", "--yes"], "neither a revision nor an instant"),
+        (["--before", "999", "--yes"], "not between 0 and"),
+    ],
+)
+def test_what_is_not_said_clearly_removes_nothing(words: list[str], says: str) -> None:
+    """Exit 2, a sentence that says what to do, and a store that is as it was."""
+    code, document = remit("store", "compact", *words)
+
+    assert code == 2
+    assert says in "\n".join(document["error"]["messages"])
+    assert remit("store", "check")[1]["history_after"] == 0
