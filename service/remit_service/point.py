@@ -28,7 +28,7 @@ from remit_service.keeping.drift import DriftWatch
 from remit_service.presenting import facts_of
 from remit_service.readiness import readiness_of
 from remit_service.recording import Recorder, RecordingFailed
-from remit_service.replica.demand import shortfall
+from remit_service.replica.demand import serves_as_it_is, shortfall
 from remit_service.replica.history import view_as_of, view_at_revision
 from remit_service.replica.replica import Replica
 from remit_service.writer.writer import Writer
@@ -126,6 +126,24 @@ class DecisionPoint:
             RequestError: the context asks for a consistency that does not exist.
         """
         started = perf_counter_ns()
+        decision = self._decide_at_once(evaluation, caller)
+        if decision is None:
+            decision = await self._decide_in_time(evaluation, caller)
+        decision.timings_us["total"] = (perf_counter_ns() - started) // 1_000
+        return await self._recorded(decision, evaluation, caller, labels or {})
+
+    def _decide_at_once(self, evaluation: Evaluation, caller: Caller) -> Decision | None:
+        """Decide where nothing is waited for, which is the usual case; None where something may have to be."""
+        if self.policy.engine is not self.policy.embedded or self.policy_fault is not None:
+            return None
+        consistency = parse_consistency(evaluation.context.get("consistency"))
+        if self._is_strict(evaluation, any_action=False) or not serves_as_it_is(
+            self.replica, consistency, max_staleness=self.bounds.max_staleness
+        ):
+            return None
+        return self.judge_now(evaluation, caller, view=self.view, at=self.now())
+
+    async def _decide_in_time(self, evaluation: Evaluation, caller: Caller) -> Decision:
         within = self.bounds.decision_within.total_seconds()
         deadline = asyncio.timeout(within)
         try:
@@ -137,8 +155,7 @@ class DecisionPoint:
             if not deadline.expired():
                 raise
             decision = self._deny("deadline_exceeded", {"deadline_ms": round(within * 1000)})
-        decision.timings_us["total"] = (perf_counter_ns() - started) // 1_000
-        return await self._recorded(decision, evaluation, caller, labels or {})
+        return decision
 
     async def explain(
         self,

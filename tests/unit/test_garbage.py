@@ -7,7 +7,7 @@ import gc
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from remit_service.keeping.garbage import collecting_when_idle
+from remit_service.keeping.garbage import collecting_nothing, collecting_when_idle
 from tests.support.process import wait_until
 
 if TYPE_CHECKING:
@@ -64,3 +64,14 @@ async def test_nothing_is_collected_while_somebody_asks_and_all_is_when_nobody_d
 
     assert seen == ["start"]
     assert gc.get_threshold() == thresholds
+
+
+def test_nothing_is_collected_while_a_program_is_imported() -> None:
+    """Whoever had collections on has them again; whoever had them off keeps it so."""
+    with collecting_nothing():
+        inside = gc.isenabled()
+        with collecting_nothing():
+            pass
+        still = gc.isenabled()
+
+    assert (inside, still, gc.isenabled()) == (False, False, True)

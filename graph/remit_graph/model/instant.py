@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 from typing import Final
 
 from remit_graph.errors import ModelError
@@ -68,7 +69,12 @@ def format_instant(instant: Instant) -> str:
     such a bound must still be readable.
     """
     instant = min(max(instant, EARLIEST), LATEST)
-    moment = _EPOCH + timedelta(microseconds=instant)
-    text = moment.isoformat()[:19]
+    text = _format_second(instant // SECOND)
     fraction = f"{instant % SECOND:06d}".rstrip("0")
     return f"{text}.{fraction}Z" if fraction else f"{text}Z"
+
+
+@lru_cache(maxsize=256)
+def _format_second(second: int) -> str:
+    """Write a whole second; kept, since what happens now is written again and again."""
+    return (_EPOCH + timedelta(seconds=second)).isoformat()[:19]

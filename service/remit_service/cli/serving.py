@@ -12,6 +12,7 @@ import typer
 
 from remit_service.cli.context import Call, call_of, run
 from remit_service.cli.exits import DONE, FAULT, Failure
+from remit_service.keeping.garbage import collecting_nothing
 from remit_service.settings import Settings
 
 if TYPE_CHECKING:
@@ -47,11 +48,12 @@ def serve(
 
 async def _serve(call: Call, settings: Settings) -> None:
     # The web server and all it needs would slow down every other command.
-    from remit_service.bootstrap import coordinating, running_point
-    from remit_service.evidence.decision_log.compose import make_log
-    from remit_service.http.app import create_app
-    from remit_service.keeping.garbage import collecting_when_idle
-    from remit_service.metrics import Metrics
+    with collecting_nothing():
+        from remit_service.bootstrap import coordinating, running_point
+        from remit_service.evidence.decision_log.compose import make_log
+        from remit_service.http.app import create_app
+        from remit_service.keeping.garbage import collecting_when_idle
+        from remit_service.metrics import Metrics
 
     set_up_logging(settings)
     metrics = Metrics()

@@ -115,6 +115,8 @@ def check_numbers(value: object, pointer: str) -> None:
     Raises:
         RequestError: one does not fit 64 bits, with the pointer to it.
     """
+    if type(value) is str:
+        return
     if isinstance(value, int):
         if not LEAST_NUMBER <= value <= GREATEST_NUMBER:
             raise _refuse(pointer, "a whole number has to fit 64 bits")
@@ -137,9 +139,10 @@ def parse_entity(value: object, pointer: str) -> Entity:
 
 
 def _mapping(value: object, pointer: str) -> Mapping[str, Any]:
-    if not isinstance(value, Mapping):
-        raise _refuse(pointer or "/", "an object is required")
-    return value
+    # Asked of the exact type first: what an abstract class takes for its own is found out slowly.
+    if type(value) is dict or isinstance(value, Mapping):
+        return value
+    raise _refuse(pointer or "/", "an object is required")
 
 
 def _required(body: Mapping[str, Any], name: str, pointer: str) -> object:

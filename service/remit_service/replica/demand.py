@@ -29,6 +29,13 @@ class Shortfall(NamedTuple):
     facts: Mapping[str, Any]
 
 
+def serves_as_it_is(replica: Replica, consistency: Consistency, *, max_staleness: timedelta) -> bool:
+    """Whether a question asks for nothing but the bound on age, and the view keeps it: `shortfall` finds none."""
+    if consistency.fully or consistency.token is not None:
+        return False
+    return replica.staleness_seconds() <= max_staleness.total_seconds()
+
+
 async def shortfall(
     replica: Replica, consistency: Consistency, *, newest: bool, max_staleness: timedelta, wait: timedelta
 ) -> Shortfall | None:
