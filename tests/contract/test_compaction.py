@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import signal
+import sys
 from contextlib import asynccontextmanager
 from datetime import timedelta
 from itertools import islice
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -33,6 +36,7 @@ if TYPE_CHECKING:
     from remit_service.keeping.compaction import Compacted
     from tests.contract.ledgers import Store
 
+ROOT = Path(__file__).parents[2]
 COMMANDS = 90
 LONG = timedelta(seconds=60)
 FOR_GOOD = Retention(kept_for=timedelta(0))
@@ -151,6 +155,33 @@ async def test_a_replica_behind_the_cut_loads_anew(store: Store) -> None:
     await append(ledger, Change("principal.put", {"id": "human:last"}))
     assert await behind.reached(head.revision + 1, LONG)
     await behind.aclose()
+
+
+@pytest.mark.feature("S103")
+async def test_a_compaction_that_is_killed_is_finished_by_the_next(store: Store) -> None:
+    """Anchored, cut, or half swept: the store opens, verifies and holds what it held, and the same command goes on."""
+    ledger = await store.open()
+    await filled(ledger, 9)
+    state = pack(await view_at_revision(ledger, await loaded(ledger), COMMANDS))
+
+    for step, base in (("anchored", 0), ("cut", 40), ("swept", 40)):
+        assert await _killed(step, 40, store.address) == -signal.SIGKILL
+        ledger = await store.open()
+        assert (await ledger.base()).revision == base, step
+        assert await ledger.check() == [], step
+        assert pack(await view_at_revision(ledger, await loaded(ledger), COMMANDS)) == state
+    left = await ledger.weigh(40)
+    done = await compacted(ledger, 40)
+
+    assert (done.rows, done.anchored_at, left.rows > 0) == (left.rows, 0, True)
+    assert (await ledger.weigh(40)).rows == 0
+    assert await ledger.check() == []
+
+
+async def _killed(step: str, revision: int, address: str) -> int:
+    command = [sys.executable, "-m", "tests.contract.compaction_process", step, str(revision), address]
+    process = await asyncio.create_subprocess_exec(*command, cwd=ROOT)
+    return await process.wait()
 
 
 async def test_appends_and_reads_go_on_while_it_is_compacted(store: Store) -> None:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
+import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from typer.testing import CliRunner
 
+from remit_service.cli.app import app
 from remit_service.keeping.compaction import compact, retention_of
 from tests.http.serving import serve, stopped_later
 
@@ -30,7 +34,7 @@ KEY = {"Idempotency-Key": "begin-once"}
 @pytest.fixture(scope="module")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     """The content platform, for callers of this machine."""
-    yield from stopped_later(serve(tmp_path_factory.mktemp("removed"), SEO, demo=True))
+    yield from stopped_later(serve(tmp_path_factory.mktemp("removed"), SEO, history_days=400, anonymous_loopback=True))
 
 
 @pytest.fixture(scope="module")
@@ -129,3 +133,41 @@ def test_where_history_begins_is_published(served: Served) -> None:
     assert client.get("/health/ready").json()["history_after"] == base
     assert client.get("/v1/limits").json()["retention"]["history_after"] == base
     assert f"remit_ledger_base_revision {float(base)}" in client.get("/metrics").text
+
+
+@pytest.mark.feature("S103")
+@pytest.mark.usefixtures("begun")
+def test_a_store_is_compacted_by_command_while_it_is_served(served: Served) -> None:
+    """A lease that is held keeps its last renewal and its token, here and for a process that starts from the base."""
+    client = served.client()
+    body = {**QUESTION, "resource": {"type": "wp:post", "id": "1025"}, "ttl_seconds": 30}
+    lease = client.post("/v1/leases", json=body).json()["lease"]
+    path, renewal = f"/v1/leases/{lease['lease_id']}", {"lease_epoch": lease["lease_epoch"], "ttl_seconds": 300}
+    renewed = client.put(path, json=renewal, headers={"If-Match": "*"}).json()
+
+    command = ["--json", "--store", served.settings.store, "store", "compact", "--keep-days", "0", "--yes"]
+    done = CliRunner().invoke(app, command)
+
+    assert done.exit_code == 0, done.output
+    base = json.loads(done.stdout)["plan"]["base"]
+    assert base_of(served) == base >= renewed_at(served, lease["lease_id"])
+    shown = CliRunner().invoke(app, ["--json", "--store", served.settings.store, "lease", "show", lease["lease_id"]])
+    assert json.loads(shown.stdout)["expires_at"] == renewed["expires_at"] > lease["expires_at"]
+    assert client.put(path, json=renewal, headers={"If-Match": "*"}).json()["lease_epoch"] == lease["lease_epoch"]
+
+
+def renewed_at(served: Served, lease_id: str) -> int:
+    """Return the token of a lease: the revision at which it was given."""
+    return int(served.client().get(f"/v1/leases/{lease_id}").json()["lease_epoch"]) & ((1 << 40) - 1)
+
+
+@pytest.mark.usefixtures("begun")
+def test_a_setting_keeps_history_to_a_number_of_days(served: Served) -> None:
+    """The service compacts by itself, and publishes for how long history and receipts stay."""
+    retention = served.client().get("/v1/limits").json()["retention"]
+
+    async def running() -> set[str]:
+        return {each.get_name() for each in asyncio.all_tasks()}
+
+    assert "remit-compactor" in served.run(running)
+    assert (retention["history_seconds"], retention["receipts_seconds"]) == (400 * 86_400, 400 * 86_400)
