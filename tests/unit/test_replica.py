@@ -16,6 +16,7 @@ from remit_graph.sqlite.options import SqliteOptions
 from remit_service.clock import ManualClock
 from remit_service.keeping.keeper import Keeper
 from remit_service.replica import replica as of_replica
+from remit_service.replica import tail as of_tail
 from remit_service.replica.freshness import Freshness
 from remit_service.replica.replica import Replica
 from remit_service.writer.command import Accepted, Submission
@@ -247,7 +248,7 @@ async def test_a_revision_that_takes_long_to_read_is_waited_for(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A look that was given up for silence is given longer the next time, so that a large revision comes in at last."""
-    monkeypatch.setattr(of_replica, "SILENCE", timedelta(milliseconds=60))
+    monkeypatch.setattr(of_tail, "SILENCE", timedelta(milliseconds=60))
     monkeypatch.setattr(of_replica, "RETRY_SECONDS", 0.001)
     clock = ManualClock(START)
     async with a_replica(tmp_path / "l.db", clock, max_staleness=timedelta(milliseconds=4)) as replica:

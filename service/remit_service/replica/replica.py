@@ -14,18 +14,11 @@ import asyncio
 import contextlib
 from dataclasses import replace
 from datetime import timedelta
-from typing import TYPE_CHECKING, Final, Protocol, TypeVar
+from typing import TYPE_CHECKING, Final
 
 import structlog
 
-from remit_graph.errors import (
-    ForeignStore,
-    GraphError,
-    HistoryRemoved,
-    LedgerError,
-    LedgerUnavailable,
-    SchemaTooNew,
-)
+from remit_graph.errors import ForeignStore, GraphError, HistoryRemoved, LedgerError, SchemaTooNew
 from remit_graph.model.change import SCHEMA
 from remit_graph.view.apply import apply
 from remit_graph.view.beside import beside, is_large
@@ -35,47 +28,23 @@ from remit_service.clock import skew_of
 from remit_service.replica.freshness import Freshness
 from remit_service.replica.loading import load_view, malformed, read_some
 from remit_service.replica.past import Past
+from remit_service.replica.tail import Tail
 from remit_service.slices import in_slices
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Sequence
+    from collections.abc import Callable, Sequence
 
     from remit_graph.head import Head
     from remit_graph.model.change import Entry
     from remit_graph.ports import Ledger
     from remit_graph.view.beside import Beside
     from remit_service.clock import Clock
+    from remit_service.replica.companion import Companion
 
     Listener = Callable[[Entry], None]
 
-WATCH: Final = timedelta(seconds=1)
-"""How long one look at the tail waits at most; each that returns proves that the view is up to date."""
-
-LOOKS: Final = 4
-"""Looks at the tail within the longest staleness, so that one that fails makes no answer stale."""
-
-SILENCE: Final = timedelta(seconds=2)
-"""How much longer than asked for a look may take; then its connection is taken to be dead (faults.md F054)."""
-
-MOST_SILENCES: Final = 4
-"""Silences that a look may take after others were in vain: it may be at work on a large revision."""
-
 RETRY_SECONDS: Final = 0.2
-T = TypeVar("T")
 _log = structlog.get_logger(__name__)
-
-
-class Companion(Protocol):
-    """What goes along with the view: made ready before the view has a revision, in force in the same breath."""
-
-    async def prepare(self, entries: Sequence[Entry]) -> None:
-        """Make ready for entries that the view is about to get; raises for nothing that they say."""
-
-    async def prepare_for(self, view: View) -> None:
-        """Make ready for a view that was loaded anew."""
-
-    def settle(self, view: View) -> None:
-        """Be what `view` says, which it has just become; nothing may be awaited."""
 
 
 class Replica:
@@ -105,12 +74,11 @@ class Replica:
         self.skew: int = 0
         self._clock = clock
         self._fresh = Freshness(clock)
-        self._look_within = min(WATCH, max_staleness / LOOKS)
+        self._tail = Tail(ledger, max_staleness)
         self._moved = asyncio.Event()
-        self._tail: asyncio.Task[None] | None = None
+        self._following: asyncio.Task[None] | None = None
         self._listeners: list[Listener] = []
         self._companion: Companion | None = None
-        self._silences = 1
         self._taking = asyncio.Lock()
 
     def subscribe(self, listener: Listener) -> None:
@@ -152,14 +120,14 @@ class Replica:
             if not patiently:
                 raise
             _log.warning("not loaded", reason=error.message, failures=self.load_failures)
-        self._tail = asyncio.create_task(self._follow(), name="remit-tail")
+        self._following = asyncio.create_task(self._follow(), name="remit-tail")
 
     async def aclose(self) -> None:
         """Stop following."""
-        if self._tail is not None:
-            self._tail.cancel()
+        if self._following is not None:
+            self._following.cancel()
             with contextlib.suppress(asyncio.CancelledError):
-                await self._tail
+                await self._following
 
     async def loaded(self) -> None:
         """Wait until the whole ledger was read, or this replica has stopped."""
@@ -211,25 +179,14 @@ class Replica:
             # Whoever takes a large revision just now has read it already.
             pass
         if self._fresh.wants_head:
-            await self._within_silence(self._checked_head())
-        news = self.ledger.watch(self.view.revision, self._look_within, known=lambda: self.view.revision)
+            await self._tail.answer_to(self._checked_head())
         try:
-            entries = await self._within_silence(news)
+            entries = await self._tail.news(lambda: self.view.revision)
         except HistoryRemoved as error:
             raise self._left_behind(error) from error
-        self._silences = 1
         await self._take_along(entries)
         if not entries:
             self._fresh.idle()
-
-    async def _within_silence(self, work: Awaitable[T]) -> T:
-        # Not `wait_for`, which may swallow the cancelling of this task (python/cpython#86296).
-        try:
-            async with asyncio.timeout((self._look_within + SILENCE * self._silences).total_seconds()):
-                return await work
-        except TimeoutError as error:
-            self._silences = min(self._silences * 2, MOST_SILENCES)
-            raise LedgerUnavailable("the ledger does not answer", advice="it is tried again by itself") from error
 
     async def _take_along(self, entries: Sequence[Entry]) -> None:
         """Apply what others appended, once whatever goes along with the view is ready for it."""
