@@ -42,6 +42,8 @@ class Settings:
     """Where the ledger is: `sqlite:///<path>` or `neo4j://user@host:7687`."""
     store_password: Secret | None = None
     """Password of the Neo4j user."""
+    target_password: Secret | None = None
+    """For `remit store migrate --to`: password of the Neo4j user of that store; `store_password` if absent."""
     engine: str = "embedded"
     """Who evaluates the policy: `embedded`, or the address of an OPA server."""
     engine_timeout_seconds: Seconds = 1.0

@@ -58,7 +58,8 @@ def neo4j_options(settings: Settings) -> Neo4jOptions:
     if settings.store_password is None:
         raise LedgerUnavailable(
             f"there is no password for `{settings.store}`",
-            advice="set REMIT_STORE_PASSWORD, or name a file that holds it with REMIT_STORE_PASSWORD_FILE",
+            advice="set REMIT_STORE_PASSWORD, or name a file that holds it with REMIT_STORE_PASSWORD_FILE; for a store "
+            "that a ledger moves into, REMIT_TARGET_PASSWORD likewise",
         )
     host = f"[{parts.hostname}]" if ":" in (parts.hostname or "") else parts.hostname
     return Neo4jOptions(

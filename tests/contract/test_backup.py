@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from typer.testing import CliRunner
 
 from remit_graph.backup.carry import revisions_of
 from remit_graph.errors import ChainBroken, ForeignStore, HeadMoved, SchemaTooNew
@@ -18,6 +19,7 @@ from remit_graph.model.change import SCHEMA
 from remit_service.backup.make import make_backup
 from remit_service.backup.restore import reopen_store
 from remit_service.backup.state import READABLE, loaded
+from remit_service.cli.app import app
 from remit_service.stores import make_store, open_store
 from tests.contract.backups import CLOCK, COMMANDS, contents, filled, moved, opened, place_of, restored, tables
 from tests.contract.ledger_commands import a_command, append, now
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
     from remit_graph.ports import Ledger
     from remit_graph.stored import Stored
     from remit_service.settings import Settings
+    from tests.support.neo4j_server import Neo4jServer
 
 ROOT = Path(__file__).parents[2]
 NEO4J = pytest.mark.neo4j
@@ -96,6 +99,43 @@ async def test_a_ledger_moves(source: str, target: str, request: pytest.FixtureR
     assert "remit store reopen" in caught.value.advice
     for each in (ledger, gone_on):
         await each.aclose()
+
+
+@NEO4J
+@pytest.mark.timeout(400)
+async def test_each_store_of_a_move_has_a_password_of_its_own(request: pytest.FixtureRequest, tmp_path: Path) -> None:
+    """In the environment or in a file, never on the command line: two servers seldom share one."""
+    left, place = await place_of("sqlite", "left", request), await place_of("neo4j", "new", request)
+    server: Neo4jServer = request.getfixturevalue("neo4j_of_this_run")
+    await (await filled(left)).aclose()
+    system = server.system
+    await asyncio.to_thread(system, "CREATE USER mover SET PASSWORD 'moves-1t' CHANGE NOT REQUIRED")
+    right, wrong = tmp_path / "right.txt", tmp_path / "wrong.txt"
+    right.write_text("moves-1t\n")
+    wrong.write_text("wr0ng-one\n")
+    to = place.store.replace(f"{server.user}@", "mover@")
+
+    async def migrated(*words: str, **environment: str) -> tuple[int, str]:
+        call = ("--json", "--store", left.store, "store", "migrate", *words, "--to", to)
+        result = await asyncio.to_thread(CliRunner().invoke, app, call, env=environment)
+        return result.exit_code, result.stdout
+
+    try:
+        # What the store in force has for a password is not that of another one.
+        refused = await migrated("--to-password-file", str(wrong), REMIT_STORE_PASSWORD="moves-1t")
+        assert (refused[0], "refused user and password" in refused[1]) == (3, True)
+        assert (await migrated(REMIT_STORE_PASSWORD=server.password, REMIT_TARGET_PASSWORD="moves-1t"))[0] == 0
+        # Both are read now: the ledger is found with one, and with the other that the place is taken.
+        for words in (("--to-password-file", str(right)), ()):
+            source = ("--from", place.store, "--from-password-file", str(tmp_path / "first.txt"))
+            (tmp_path / "first.txt").write_text(server.password)
+            code, said = await migrated(*source, *words, REMIT_TARGET_PASSWORD_FILE=str(right))
+            assert (code, "holds something already" in said, "moves-1t" in said) == (3, True, False)
+        ledger = await opened(place)
+        assert (await ledger.head()).revision == COMMANDS
+        await ledger.aclose()
+    finally:
+        await asyncio.to_thread(system, "DROP USER mover")
 
 
 @pytest.mark.parametrize("kind", KINDS)

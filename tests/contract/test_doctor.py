@@ -12,7 +12,9 @@ import ipaddress
 import json
 import socket
 import sqlite3
+import threading
 from contextlib import closing
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -155,11 +157,18 @@ def test_a_server_that_cannot_be_reached_is_explained() -> None:
     expects("neo4j://127.0.0.1:1", "there is no password", "REMIT_STORE_PASSWORD", password=None)
     with socket.create_server(("127.0.0.1", 0)) as silent:
         expects(f"bolt://127.0.0.1:{silent.getsockname()[1]}", "does not answer", "has not hung")
+    with HTTPServer(("127.0.0.1", 0), BaseHTTPRequestHandler) as page:
+        threading.Thread(target=page.handle_request, daemon=True).start()
+        expects(f"bolt://127.0.0.1:{page.server_port}", "answers, but not as Neo4j", "7474 is its web page")
 
 
 OLD = {"version": "4.4.41", "edition": "enterprise"}
 UNKNOWN = {"code": "Neo.ClientError.Procedure.ProcedureNotFound", "message": "There is no procedure of that name"}
 ANOTHER = {"code": "Memgraph.ClientError.MemgraphError.MemgraphError", "message": "There is no procedure of that name"}
+
+
+def _refusal(name: str) -> dict[str, str]:
+    return {"code": f"Neo.ClientError.Security.{name}", "message": "No."}
 
 
 @pytest.mark.parametrize(
@@ -170,8 +179,20 @@ ANOTHER = {"code": "Memgraph.ClientError.MemgraphError.MemgraphError", "message"
         ({"version": NO_VERSION}, ["is older than the ledger needs", "upgrade Neo4j to 5.26"]),
         ({"failure": UNKNOWN}, ["answers like Neo4j and is none", "name a Neo4j server"]),
         ({"failure": ANOTHER}, ["answers like Neo4j and is none", "name a Neo4j server"]),
+        ({"failure": _refusal("AuthenticationRateLimit")}, ["refused user and password too often", "wait"]),
+        ({"failure": _refusal("CredentialsExpired")}, ["wants the initial password changed", "ALTER CURRENT USER"]),
+        ({"failure": _refusal("Forbidden")}, ["does not let this user do that", "give the user a role"]),
     ],
-    ids=["an old version", "an old protocol", "a protocol without common version", "no procedures", "another product"],
+    ids=[
+        "an old version",
+        "an old protocol",
+        "a protocol without common version",
+        "no procedures",
+        "another product",
+        "too many attempts",
+        "an initial password",
+        "no rights",
+    ],
 )
 async def test_a_server_of_another_version_or_make_is_explained(speaks: dict[str, Any], parts: list[str]) -> None:
     """Old Neo4j and what only speaks its protocol."""
@@ -204,7 +225,7 @@ async def test_a_server_that_is_not_for_us_is_explained(request: pytest.FixtureR
     server.query("DROP CONSTRAINT constraint_unique_Principal_id")
     await asyncio.to_thread(says, "lacks the uniqueness constraint on Principal(id)", "remit store migrate")
     await asyncio.to_thread(says, "refused user and password", "REMIT_STORE", password="wr0ng-one")
-    await asyncio.to_thread(says, "has no database of that name", "SHOW DATABASES", store=f"{place.store}/other")
+    await asyncio.to_thread(says, "has no database of that name", "Community", store=f"{place.store}/other")
     secure = place.store.replace("neo4j://", "bolt+ssc://")
     await asyncio.to_thread(says, "does not speak TLS as this address wants it", "without TLS write", store=secure)
 

@@ -107,6 +107,11 @@ class Neo4jServer(ABC):
         records, _, _ = self._driver.execute_query(text, parameters)
         return [record.data() for record in records]
 
+    def system(self, text: LiteralString) -> None:
+        """Run a command of administration, which the system database takes."""
+        with GraphDatabase.driver(self.url, auth=self.auth) as driver:
+            driver.execute_query(text, database_="system")
+
     def clear(self) -> None:
         """Remove all nodes, relationships, constraints and indexes."""
         self.query("MATCH (node) DETACH DELETE node")

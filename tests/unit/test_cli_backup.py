@@ -83,6 +83,14 @@ def test_a_store_moves_and_is_reopened() -> None:
     elsewhere = failed("a.db", "store", "migrate", "--to", "sqlite:///c.db")
     itself = failed("b.db", "store", "migrate", "--to", "sqlite:///b.db")
     astray = failed("b.db", "store", "migrate", "--from", "sqlite:///a.db")
+    passwords = [
+        failed("b.db", "store", "migrate", *words)[1]
+        for words in (
+            ("--to-password-file", "p"),
+            ("--from-password-file", "p"),
+            ("--to", "sqlite:///c.db", "--to-password-file", "p"),
+        )
+    ]
     reopened = remit("a.db", "store", "reopen")
     twice = failed("a.db", "store", "reopen")
 
@@ -93,6 +101,9 @@ def test_a_store_moves_and_is_reopened() -> None:
     assert (elsewhere[0], Path("c.db").exists()) == (3, False)
     assert itself[0] == 3
     assert (astray[0], "--from needs --to" in astray[1]) == (2, True)
+    assert [each.partition("\n")[0].partition(":")[0] for each in passwords] == [
+        "--to-password-file needs --to", "--from-password-file needs --from", "`p` holds no password",
+    ]  # fmt: skip
     assert (reopened[0], reopened[1]["incarnation"]) == (0, 2)
     assert (twice[0], "was not moved away" in twice[1]) == (3, True)
 

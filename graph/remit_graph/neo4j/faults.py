@@ -75,7 +75,9 @@ _FAULTS: Final[Mapping[str, _Fault]] = {
         LedgerUnavailable, "does not let this user do that", "give the user a role that reads, writes and makes indexes"
     ),
     "Neo.ClientError.Database.DatabaseNotFound": _Fault(
-        ForeignStore, "has no database of that name", "name one that SHOW DATABASES lists"
+        ForeignStore,
+        "has no database of that name",
+        "name one that SHOW DATABASES lists; Neo4j Community has `neo4j` alone",
     ),
     "Neo.ClientError.Procedure.ProcedureNotFound": _ANOTHER,
     "Neo.DatabaseError.Schema.ConstraintCreationFailed": _Fault(

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from remit_graph.errors import ModelError
 from remit_graph.view.state import View
 from remit_service.backup.move import move_store
 from remit_service.backup.state import READABLE
@@ -25,10 +26,18 @@ from remit_service.keeping.schema import enable_schema
 from remit_service.library.reach import service
 from remit_service.opening import read_world
 from remit_service.policy import policy_of
+from remit_service.secret import Secret
 from remit_service.settings import Settings
 from remit_service.stores import make_store, migrate_store, open_store
 
 app = typer.Typer(no_args_is_help=True)
+
+FromPasswordFile = Annotated[
+    Path | None, typer.Option("--from-password-file", help="File with the password of the store to move.")
+]
+ToPasswordFile = Annotated[
+    Path | None, typer.Option("--to-password-file", help="File with the password of the store it moves into.")
+]
 
 
 @app.command()
@@ -118,6 +127,8 @@ def migrate(
     source: Annotated[
         str | None, typer.Option("--from", help="The store to move, instead of the one in force.")
     ] = None,
+    to_password: ToPasswordFile = None,
+    from_password: FromPasswordFile = None,
     enable: Annotated[bool, typer.Option("--enable", help="Let rows be written as this version spells them.")] = False,
     anyway: Annotated[
         bool, typer.Option("--anyway", help="With --enable: although decision points would stop at such a row.")
@@ -127,11 +138,16 @@ def migrate(
     call = call_of(context)
 
     async def work() -> int:
-        settings = call.settings(store=source)
+        if from_password is not None and source is None:
+            raise Failure("--from-password-file needs --from", advice="name the store that it is the password of")
+        settings = _with_password(call.settings(store=source), from_password)
         if to is not None:
-            return await _move(call, settings, call.settings(store=to))
-        if source is not None:
-            raise Failure("--from needs --to", advice="name the store that the ledger moves to")
+            target = call.settings(store=to)
+            target = replace(target, store_password=target.target_password or target.store_password)
+            return await _move(call, settings, _with_password(target, to_password))
+        if source is not None or to_password is not None:
+            option = "--from" if source is not None else "--to-password-file"
+            raise Failure(f"{option} needs --to", advice="name the store that the ledger moves to")
         if enable:
             return await _enable(call, settings, anyway=anyway)
         done = list(await migrate_store(settings))
@@ -139,6 +155,17 @@ def migrate(
         return DONE
 
     run(call, work)
+
+
+def _with_password(settings: Settings, file: Path | None) -> Settings:
+    if file is None:
+        return settings
+    try:
+        return replace(settings, store_password=Secret(file.read_text(encoding="utf-8")))
+    except (OSError, UnicodeDecodeError, ModelError) as error:
+        raise Failure(
+            f"`{file}` holds no password: {error}", advice="name a file with the password in one line"
+        ) from error
 
 
 async def _move(call: Call, source: Settings, target: Settings) -> int:
