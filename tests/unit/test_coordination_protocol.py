@@ -235,7 +235,9 @@ async def test_an_outcome_is_followed_without_a_lease(desk: Desk) -> None:
     await desk.walk(begun, final="v2")
     await desk.to(3 * 86_400)
     name = begun.body["coordination_id"]
-    await desk.operations.follow_up(name, desk.caller, actor="instance:a", finding={"indexed": True})
+    receipt = await desk.operations.receipt(name)
+    assert receipt is not None
+    await desk.operations.follow_up(receipt, desk.caller, actor="instance:a", finding={"indexed": True})
 
     receipt = await desk.operations.receipt(name)
     assert receipt is not None

@@ -68,13 +68,11 @@ class FollowUp:
     """A finding on the outcome, long after; it is added to the receipt and holds no lease (S66).
 
     Attributes:
-        coordination_id: Of the operation.
+        receipt: The receipt as the caller has it; where the view has a newer one, it is added to that.
         actor: Who found it.
         finding: What was found.
-        receipt: The receipt as it was last written, for one that has left the view.
     """
 
-    coordination_id: str
+    receipt: Record
     actor: str
     finding: Record
-    receipt: Record | None = None

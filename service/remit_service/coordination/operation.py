@@ -150,11 +150,9 @@ def abort(work: Work, command: Abort) -> Steps:
     )
 
 
-def follow_up(work: Work, command: FollowUp) -> Answer | Refusal:
+def follow_up(work: Work, command: FollowUp) -> Answer:
     """Carry out `FollowUp`: outcomes are monitored apart, and no lease is held meanwhile (S66)."""
-    receipt = work.view.records["receipt"].get(command.coordination_id) or command.receipt
-    if receipt is None:
-        return refuse("lease_not_held", subject=command.actor, lease_id=command.coordination_id)
+    receipt = work.view.records["receipt"].get(command.receipt["id"], command.receipt)
     finding = {**command.finding, "by": command.actor, "at": work.at}
     changed = {**receipt, "outcome_checks": [*receipt.get("outcome_checks", ()), finding]}
     work.change("receipt.put", changed)

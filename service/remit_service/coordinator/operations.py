@@ -157,15 +157,14 @@ class Operations(Proven):
         command = commands.Abort(coordination_id=coordination_id, principal=principal, reason=reason)
         return await self._coordinator.run(command, actor=principal, action="ABORT_OPERATION", reason=reason)
 
-    async def follow_up(self, coordination_id: str, caller: Caller, *, actor: str, finding: Mapping[str, Any]) -> Reply:
+    async def follow_up(
+        self, receipt: Mapping[str, Any], caller: Caller, *, actor: str, finding: Mapping[str, Any]
+    ) -> Reply:
         """Add a finding on the outcome to a receipt, however long after; no lease is held for it."""
         stopped = self._stopped(caller, actor)
         if stopped is not None:
             return stopped
-        receipt = await self.receipt(coordination_id)
-        command = commands.FollowUp(
-            coordination_id=coordination_id, actor=actor, finding=in_ledger_form(finding), receipt=receipt
-        )
+        command = commands.FollowUp(receipt=receipt, actor=actor, finding=in_ledger_form(finding))
         return await self._coordinator.run(command, actor=actor, action="RECORD_OUTCOME")
 
     def show(self, coordination_id: str) -> Mapping[str, Any] | None:

@@ -83,7 +83,7 @@ def add_routes(router: APIRouter, desk: Desk) -> None:
         entries = await _read(desk, start)
         if wait and not _any_kept(entries, wanted):
             async with desk.polls.open(exchange) as poll:
-                entries = await _next(desk, start, wanted, wait, poll)
+                entries = await _wait(desk, start, entries, wanted, wait, poll)
         last = entries[-1].revision if entries else start
         if request.headers.get("accept") == JSON_ALONE:
             kept = [_told(desk, each, wanted) for each in entries if _kept(each, wanted)]
@@ -105,11 +105,12 @@ def _revision(desk: Desk, seen: str) -> int:
     return found
 
 
-async def _next(desk: Desk, after: int, wanted: frozenset[str] | None, seconds: float, poll: Poll) -> Sequence[Entry]:
-    """Return the entries after a revision; where there is none that is wanted, wait for one."""
+async def _wait(
+    desk: Desk, after: int, entries: Sequence[Entry], wanted: frozenset[str] | None, seconds: float, poll: Poll
+) -> Sequence[Entry]:
+    """Return the entries read after a revision; where none of them is wanted, wait for the first that is."""
     point = desk.coordinator.point
     deadline = point.clock.monotonic() + seconds
-    entries = await _read(desk, after)
     while not (_any_kept(entries, wanted) or poll.is_over):
         left = deadline - point.clock.monotonic()
         if left <= 0:
@@ -166,7 +167,7 @@ async def _events(desk: Desk, after: int, wanted: frozenset[str] | None, poll: P
     clock = desk.coordinator.point.clock
     end = clock.monotonic() + STREAM_SECONDS
     while clock.monotonic() < end and not poll.is_over:
-        entries = await _next(desk, after, wanted, BEAT_SECONDS, poll)
+        entries = await _wait(desk, after, await _read(desk, after), wanted, BEAT_SECONDS, poll)
         for each in entries:
             after = each.revision
             if _kept(each, wanted):

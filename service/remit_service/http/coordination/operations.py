@@ -141,12 +141,10 @@ def _add_outcome(router: APIRouter, desk: Desk) -> None:
     async def outcome(request: Request, coordination_id: CommandId) -> Response:
         """Add what was found of the outcome to the receipt, however long after; no lease is held for it."""
         _, caller, document = await desk.read(request)
+        actor, finding = document.text("actor"), document.needed("finding", document.mapping("finding"))
         receipt = desk.record_seen_by(caller, await desk.operations.receipt(coordination_id), "principal", "receipt")
         reply = await desk.operations.follow_up(
-            coordination_id,
-            caller,
-            actor=document.text("actor") or str(receipt["principal"]),
-            finding=document.needed("finding", document.mapping("finding")),
+            receipt, caller, actor=actor or str(receipt["principal"]), finding=finding
         )
         return answer(desk, caller, reply)
 
