@@ -20,6 +20,9 @@ from remit_service.governance.law import Actor, permitted, refused_by_policy
 from remit_service.writer.command import Accepted, Refused, Submission, Verdict
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from remit_graph.model.change import Change
     from remit_graph.model.instant import Instant
     from remit_graph.view.state import View
     from remit_graph.world.value import World
@@ -40,6 +43,7 @@ class Applied:
         refused: Why nothing was applied, or None.
         result: What the answer says besides the plan: what ended with it.
         replayed: Whether this is the stored answer of an earlier call.
+        changes: What would be appended; of a trial alone.
     """
 
     plan: Plan | None
@@ -47,6 +51,7 @@ class Applied:
     refused: Refused | None = None
     result: dict[str, Any] | None = None
     replayed: bool = False
+    changes: Sequence[Change] = ()
 
     def record(self) -> dict[str, Any]:
         """Return the form of `--json` and of `POST /v1/graph/apply`."""
@@ -121,7 +126,7 @@ async def try_world(point: DecisionPoint, wanted: World, *, actor: Actor) -> App
     told = concluded(verdict, view, at, point.policy)
     if isinstance(told, Refused):
         return Applied(plan=plan, revision=view.revision, refused=told)
-    return Applied(plan=plan, revision=view.revision, result=dict(told.result))
+    return Applied(plan=plan, revision=view.revision, result=dict(told.result), changes=told.changes)
 
 
 def _decided(point: DecisionPoint, view: View, at: Instant, actor: Actor, plan: Plan) -> Verdict:

@@ -24,7 +24,7 @@ from remit_service.governance.ending import Target, revoke
 from remit_service.governance.impact import Impact
 from remit_service.governance.law import Actor
 from remit_service.governance.review import review
-from remit_service.governance.spec import flag, optional
+from remit_service.governance.spec import optional, trial
 from remit_service.governance.subtree import Found, Subtrees
 from remit_service.governance.verbs import VERBS, Asked, Place
 from remit_service.writer.command import Accepted, Done, Refused, Submission, Verdict
@@ -108,13 +108,13 @@ class Governor:
             LedgerError: nothing was appended, or (`OutcomeUnknown`) send it again with the same key.
         """
         actor = Actor(principal=order.actor, approval_id=optional(body, "approval_id"))
-        reason, dry_run = optional(body, "reason"), flag(body, "dry_run")
+        reason, (dry_run, impact) = optional(body, "reason"), trial(body)
         # (2) Find what falls, where that is much.
         found = await self._subtrees.find(asked.target)
         decide = self._decider(asked, actor, found)
         # (3) Decide and append, or only decide.
         if dry_run:
-            return await self._tried(decide, actor, order, asked, impact=flag(body, "impact"))
+            return await self._tried(decide, actor, order, asked, impact=impact)
         submission = Submission(
             action=asked.action.value,
             actor=order.actor,

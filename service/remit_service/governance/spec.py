@@ -167,6 +167,18 @@ def flag(body: Mapping[str, Any], name: str) -> bool:
     return value
 
 
+def trial(body: Mapping[str, Any]) -> tuple[bool, bool]:
+    """Return `dry_run` and `impact` of a command.
+
+    Raises:
+        RequestError: one is no flag, or `impact` is asked of what is no dry run: nothing would tell it.
+    """
+    dry_run, impact = flag(body, "dry_run"), flag(body, "impact")
+    if impact and not dry_run:
+        raise RequestError("`impact` belongs to `dry_run`: what was done cannot be tried any more", pointer="/impact")
+    return dry_run, impact
+
+
 def instant(body: Mapping[str, Any], name: str) -> int | None:
     """Return a member that is a time, or None where it is absent.
 

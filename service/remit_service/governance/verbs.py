@@ -181,10 +181,26 @@ def _renew(body: Body, _place: Place) -> Asked:
 _PRINCIPAL: Final = frozenset({"id", "display_name", "trust", "disabled", "attributes", "identities"})
 
 
+_KINDS: Final = (("trust", int, "a whole number"), ("attributes", dict, "an object"), ("identities", list, "a list"))
+
+
+def _said_of(body: Body) -> dict[str, Any]:
+    """Return what a body says of a principal.
+
+    Raises:
+        RequestError: a member is of another type than its own.
+    """
+    optional(body, "display_name")
+    flag(body, "disabled")
+    for name, kind, called in _KINDS:
+        if body.get(name) is not None and type(body[name]) is not kind:
+            raise RequestError(f"`{name}` is {called}", pointer=f"/{name}")
+    return {name: body[name] for name in _PRINCIPAL - {"id"} if body.get(name) is not None}
+
+
 def _declare(body: Body, _place: Place) -> Asked:
     refuse_unknown(body, COMMON | _PRINCIPAL)
-    text(body, "id")
-    principal = parse_principal({name: body[name] for name in _PRINCIPAL if body.get(name) is not None})
+    principal = parse_principal({"id": text(body, "id"), **_said_of(body)})
     return Asked(action=Governance.GRANT, decide=partial(_declared, principal))
 
 
@@ -194,10 +210,9 @@ def _declared(principal: Any, policy: Policy, view: View, at: Instant, actor: Ac
 
 def _change(body: Body, place: Place) -> Asked:
     refuse_unknown(body, COMMON | (_PRINCIPAL - {"id"}))
-    members = {name: body[name] for name in _PRINCIPAL - {"id"} if body.get(name) is not None}
+    members = _said_of(body)
     if not members:
         raise RequestError("nothing is to be changed", pointer="")
-    flag(body, "disabled")
 
     def decide(policy: Policy, view: View, at: Instant, actor: Actor) -> Verdict:
         return people.change(policy, view, at, actor, principal=place.id, members=members)

@@ -94,15 +94,22 @@ class ProblemError(Exception):
 
 
 def malformed(error: RequestError) -> Problem:
-    """Return the problem of a request that is not well formed, with the pointer to the place."""
-    pointer = str(error.facts.get("pointer", ""))
-    place = "#" if pointer == "/" else f"#{pointer}"
+    """Return the problem of a request that is not well formed, with the pointer to the place or the header's name."""
     return Problem(
         code=error.code,
         detail=error.message,
         status=400,
-        members={"errors": [{"detail": error.message, "pointer": place}]},
+        members={"errors": [{"detail": error.message, **place_of(error.facts)}]},
     )
+
+
+def place_of(facts: Mapping[str, Any]) -> dict[str, str]:
+    """Return where a call is at fault: in a header, a parameter, or at a pointer into its body."""
+    for place in ("header", "parameter"):
+        if place in facts:
+            return {place: str(facts[place])}
+    pointer = str(facts.get("pointer", ""))
+    return {"pointer": "#" if pointer == "/" else f"#{pointer}"}
 
 
 def too_large(limit: int) -> Problem:

@@ -17,9 +17,10 @@ from remit_service.drawing.formats import Format
 from remit_service.governance import reading
 from remit_service.governance.apply_world import Applied, apply_world, read_world, try_world
 from remit_service.governance.governor import Outcome
+from remit_service.governance.impact import Impact
 from remit_service.governance.law import Actor
 from remit_service.governance.review import EXPIRING_DAYS
-from remit_service.governance.spec import COMMON, flag, optional, refuse_unknown, text
+from remit_service.governance.spec import COMMON, optional, refuse_unknown, text, trial
 from remit_service.governance.surviving import why_still
 from remit_service.http import overview
 from remit_service.http.documented import answers, body
@@ -32,6 +33,8 @@ from remit_service.http.replies import CALLED, exchange_of, json
 from remit_service.replica.history import view_at_revision
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from remit_service.http.governance.desk import Desk
 
 YAML: Final = "application/yaml"
@@ -159,17 +162,18 @@ def _add_worlds(router: APIRouter, desk: Desk) -> None:
         refuse_unknown(document, COMMON | {"world"})
         order = desk.order(exchange, caller, document)
         who = Actor(principal=order.actor, approval_id=optional(document, "approval_id"))
+        reason, (dry_run, impact) = optional(document, "reason"), trial(document)
         wanted = await _world(desk, text(document, "world"))
-        if flag(document, "dry_run"):
+        if dry_run:
             applied = await try_world(desk.point, wanted, actor=who)
         else:
-            reason = optional(document, "reason")
             applied = await apply_world(desk.point, wanted, actor=who, reason=reason, key=order.key)
-        await desk.governor.record(who, order, Governance.APPLY_WORLD.value, dry_run=flag(document, "dry_run"))
+        await desk.governor.record(who, order, Governance.APPLY_WORLD.value, dry_run=dry_run)
         if applied.refused is not None:
             outcome = Outcome(body=applied.refused.facts, revision=applied.revision, refused=applied.refused)
             raise ProblemError(desk.problem(caller, outcome))
-        return _applied(desk, applied, dry_run=flag(document, "dry_run"))
+        more = {"impact": await Impact(desk.point, desk.governor.log).of(applied.changes)} if impact else {}
+        return _applied(desk, applied, dry_run=dry_run, more=more)
 
 
 async def _world(desk: Desk, written: str) -> Any:
@@ -185,7 +189,7 @@ async def _world(desk: Desk, written: str) -> Any:
         ) from error
 
 
-def _applied(desk: Desk, applied: Applied, *, dry_run: bool) -> Response:
-    told = {**applied.record(), "revision": desk.point.revision_token(applied.revision)}
+def _applied(desk: Desk, applied: Applied, *, dry_run: bool, more: Mapping[str, Any]) -> Response:
+    told = {**applied.record(), **more, "revision": desk.point.revision_token(applied.revision)}
     told |= {"applied": False, "dry_run": True} if dry_run else {}
     return json(told, headers={REPLAYED: "true"} if applied.replayed else {})

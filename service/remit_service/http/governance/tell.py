@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from remit_service.http.idempotency import REPLAYED
-from remit_service.http.problems import HTTP_ROWS, Problem
+from remit_service.http.problems import HTTP_ROWS, Problem, place_of
 from remit_service.http.replies import json
 
 if TYPE_CHECKING:
@@ -46,6 +46,8 @@ def refusal_of(outcome: Outcome, table: ReasonTable, *, revision: str, whole: bo
     # A list that is too long will not be shorter later: that is no 429.
     status = BAD_REQUEST if facts.get("limit") == "max_items_per_command" else None
     detail = refused.message if whole else row.fixed
+    if "pointer" in facts:
+        members["errors"] = [{"detail": detail, **place_of(facts)}]
     return Problem(code=refused.code, detail=detail, status=status, members=members)
 
 
