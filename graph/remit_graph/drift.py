@@ -6,12 +6,16 @@ are made on the view, which is built from the log alone. It is found, named, and
 
 from __future__ import annotations
 
+import hashlib
+import json
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+
+    from remit_graph.model.instant import Instant
 
 
 class Slip(StrEnum):
@@ -46,6 +50,34 @@ class Finding:
     record: Mapping[str, Any] | None = None
     properties: Mapping[str, Any] = field(default_factory=dict)
     handle: str = field(default="", repr=False, compare=False)
+
+    @property
+    def edit_id(self) -> str:
+        """The id to choose this edit by, made of all that was found: whoever edits it again makes another edit."""
+        # What somebody wrote by hand may hold floats, dates and points.
+        said = json.dumps(
+            [self.slip, self.kind, self.name, self.joins, dict(self.properties)], sort_keys=True, default=str
+        )
+        return f"edit-{hashlib.sha256(said.encode()).hexdigest()[:12]}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SetAside:
+    """An edit that was taken out of the graph.
+
+    Attributes:
+        finding: What it was, without its ends.
+        edit_id: The id it had; None of one that was set aside by a version without them.
+        by: The principal in whose name; empty where that is not known.
+        reason: Why, as was said then.
+        at: When, microseconds UTC by the store's clock.
+    """
+
+    finding: Finding
+    edit_id: str | None
+    by: str
+    reason: str | None
+    at: Instant
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,10 +126,10 @@ class Materialised(Protocol):
         """
         ...
 
-    async def set_aside(self, findings: Sequence[Finding]) -> None:
-        """Bring what `findings` name to what the ledger says, and keep what it was."""
+    async def set_aside(self, findings: Sequence[Finding], *, by: str = "", reason: str | None = None) -> None:
+        """Bring what `findings` name to what the ledger says, and keep what it was, by whom it was done and why."""
         ...
 
-    async def was_set_aside(self) -> Sequence[Finding]:
+    async def was_set_aside(self) -> Sequence[SetAside]:
         """Return what was ever set aside, oldest first."""
         ...

@@ -262,13 +262,15 @@ class Ledger(Protocol):
         """
         ...
 
-    async def check(self, *, full: bool = True) -> Sequence[str]:
+    async def check(self, *, full: bool = True, graph: bool = True) -> Sequence[str]:
         """Return what is wrong with the store, one sentence each; nothing for a sound one.
 
         What was removed by a cut is no fault: the chain is verified from the base on, and the base against the chain.
 
         Args:
             full: Verify all there is; otherwise only the chain after where this object last found it unbroken.
+            graph: Compare every element of the graph too, where one is kept beside the log; a caller that has its
+                `findings` already leaves it out.
         """
         ...
 

@@ -236,7 +236,7 @@ async def test_what_is_set_aside_leaves_the_ledgers_graph(graph: Neo4jStore, edi
     await ledger.set_aside(found)
 
     assert await ledger.check() == []
-    kept = {(each.slip, each.kind, each.name) for each in await ledger.was_set_aside()}
+    kept = {(each.slip, each.kind, each.name) for each in (aside.finding for aside in await ledger.was_set_aside())}
     assert kept == {(each.slip, each.kind, each.name) for each in found if each.properties}
 
 
@@ -252,7 +252,7 @@ async def test_a_foreign_edge_is_adopted(graph: Neo4jStore) -> None:
     rows = graph.server.query("MATCH ()-[edge:MAY_WRITE {edge_id: 'g-200'}]->() RETURN edge.revision_from AS revision")
     assert rows == [{"revision": entry.revision}]
     assert await ledger.check() == []
-    assert [str(each.slip) for each in await ledger.was_set_aside()] == [Slip.ADDED, Slip.ADDED]
+    assert [str(each.finding.slip) for each in await ledger.was_set_aside()] == [Slip.ADDED, Slip.ADDED]
 
 
 async def test_an_answer_without_its_command_is_found(graph: Neo4jStore) -> None:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from tests.http.serving import Served
     from tests.support.neo4j_server import Neo4jServer
 
-pytestmark = pytest.mark.neo4j
+pytestmark = [pytest.mark.neo4j, pytest.mark.timeout(400)]
 
 WORLD: Final = """
 realm: acme
@@ -126,6 +126,22 @@ FORBIDDEN: Final[dict[str, tuple[LiteralString, str]]] = {
     ),
 }
 """Edits that no command could have made, by kind and name, with the code of the refusal."""
+
+CHOICES: Final[tuple[LiteralString, ...]] = (
+    """
+    MATCH (role:Principal {id: 'role:seo-agent'})
+    MERGE (what:Selector {key: 'wp:post:1024'})
+    CREATE (role)-[:MAY_WRITE {edge_id: 'g-tags', issuer: 'controller:seo-control-plane', scope_fields: ['tags'],
+                               scope_actions: ['UPDATE_TAGS']}]->(what)
+    """,
+    """
+    MATCH (who:Principal {id: 'instance:seo-agent-7'})
+    MATCH (what:Selector {key: 'wp:post:*'})
+    CREATE (who)-[:MAY_WRIT {edge_id: 'g-typo'}]->(what)
+    """,
+    "MATCH ()-[edge:MAY_READ {edge_id: 'g-read-ga4'}]->() DELETE edge",
+)
+"""Edits of which single ones are chosen."""
 
 
 async def bring_in(server: Neo4jServer) -> None:
@@ -228,6 +244,46 @@ def test_what_no_command_could_have_made_is_refused_and_taken_back(served: Serve
     assert neo4j_server.query("MATCH ()-[e {edge_id: 'own-thief'}]->() RETURN e") == []
     kept = {f"{each['kind']} {each['name']}" for each in remit(served, "graph", "quarantine", "--list")[1]["kept"]}
     assert kept == set(FORBIDDEN) - {"PASSES_TO del_882@1"}
+
+
+def test_single_edits_are_chosen_and_the_rest_stays_foreign(
+    served: Served, neo4j_server: Neo4jServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By id or by kind, to adopt or to set aside; an id is of the edit that was looked at, and of no later one."""
+    for statement in CHOICES:
+        neo4j_server.query(statement)
+    # The route has looked at the whole graph by itself: the ledger's own check does not do it again.
+    monkeypatch.setattr("remit_graph.neo4j.check.findings", None)
+    code, checked = remit(served, "graph", "check")
+    ids = {each["name"]: each["edit_id"] for each in checked["edits"]}
+    assert (code, set(ids), checked["problems"]) == (
+        1, {"g-tags", "g-read-ga4@1", "wp:post:1024", "g-typo"}, [each["sentence"] for each in checked["edits"]],
+    )  # fmt: skip
+
+    assert remit(served, "graph", "adopt", "edit-000000000000")[0] == 2
+    assert remit(served, "graph", "adopt", "--only", "MAY_WRIET")[0] == 2
+    assert remit(served, "graph", "check")[1]["edits"] == checked["edits"]
+
+    chosen = ("graph", "adopt", ids["g-tags"], ids["g-typo"])
+    # An approval is put to the policy, which knows none of that name.
+    code, adopted = remit(served, *chosen, "--approval", "apr_1", "--dry-run", "--impact")
+    assert (code, {each["name"]: each["code"] for each in adopted["refused"]}, adopted["impact"]["changed"]) == (
+        1, {"g-tags": "approval_stale", "g-typo": "malformed_request"}, 0,
+    )  # fmt: skip
+    code, adopted = remit(served, *chosen, "--reason", "a tagger")
+    assert (code, [each["name"] for each in adopted["adopted"]]) == (1, ["g-tags"])
+    assert [each["name"] for each in adopted["brought_along"]] == ["wp:post:1024"]
+    assert ([each["name"] for each in adopted["refused"]], adopted["left"]) == (["g-typo"], 1)
+
+    neo4j_server.query("MATCH ()-[edge:MAY_WRIT]->() SET edge.scope_actions = ['DELETE_POST']")
+    assert remit(served, "graph", "quarantine", ids["g-typo"])[0] == 2
+    code, aside = remit(served, "graph", "quarantine", "--only", "MAY_WRIT", "--reason", "nobody meant it")
+    assert (code, [each["name"] for each in aside["set_aside"]], aside["left"]) == (0, ["g-typo"], 1)
+    kept = [each for each in remit(served, "graph", "quarantine", "--list")[1]["kept"] if each["name"] == "g-typo"]
+    assert [(each["reason"], each["set_aside_by"]) for each in kept] == [("nobody meant it", "organization:acme")]
+    assert kept[0]["edit_id"] == aside["set_aside"][0]["edit_id"] != ids["g-typo"]
+    assert served.client().get("/health/ready").json()["drift"] == 1
+    assert "g-read-ga4" in served.point.view.edges
 
 
 def test_the_watch_finds_an_edit_by_itself(served: Served, neo4j_server: Neo4jServer) -> None:

@@ -6,7 +6,9 @@ import asyncio
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
-from remit_graph.drift import Finding, Slip
+from structlog.testing import capture_logs
+
+from remit_graph.drift import Finding, SetAside, Slip
 from remit_graph.errors import LedgerUnavailable
 from remit_graph.sqlite.ledger import SqliteLedger
 from remit_service.keeping.drift import DriftWatch
@@ -45,11 +47,11 @@ class Graph:
             return [each for each in (*self.counted, *self.edited) if each.kind == part]
         return [*self.counted, *(self.edited if everything else ())]
 
-    async def set_aside(self, findings: Sequence[Finding]) -> None:
+    async def set_aside(self, findings: Sequence[Finding], **_: Any) -> None:
         """Forget them."""
         self.counted = [each for each in self.counted if each not in findings]
 
-    async def was_set_aside(self) -> Sequence[Finding]:
+    async def was_set_aside(self) -> Sequence[SetAside]:
         """Nothing was."""
         return []
 
@@ -92,8 +94,13 @@ async def test_what_only_digests_show_is_found_part_by_part_and_forgotten_when_i
     graph = Graph()
     graph.edited = [PROMOTED]
     async with watching(graph, quick_seconds=0.001) as watch:
-        await until(lambda: bool(watch.findings))
-        assert watch.findings == [PROMOTED]
+        with capture_logs() as logs:
+            await until(lambda: bool(watch.findings))
+            assert watch.findings == [PROMOTED]
+            # Each part is looked into again and again; what is known is not told again.
+            await looked(watch, watch.looks + 3)
+        assert [each["edit_id"] for each in logs if each["event"] == "edited past the ledger"] == [PROMOTED.edit_id]
+        assert watch.sentences()[0] == "past the ledger was changed: Principal `principal/human:eve`"
 
         graph.edited = []
         await until(lambda: not watch.findings)

@@ -37,6 +37,9 @@ ARGUMENTS: dict[str, Any] = {
     "principal_enable": ("human:a",),
     "review": (),
     "revoke": ({},),
+    "graph_adopt": (["edit-1"],),
+    "graph_check": (),
+    "graph_quarantine": (),
     "search": ({},),
     "why_still": ("edge",),
 }

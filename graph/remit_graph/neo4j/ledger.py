@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
     from neo4j import AsyncManagedTransaction
 
-    from remit_graph.drift import Finding, PartDrift
+    from remit_graph.drift import Finding, PartDrift, SetAside
     from remit_graph.head import Beginning, Head
     from remit_graph.history import Base, Retention, Swept, Weight
     from remit_graph.model.change import Command, Entry, Row
@@ -270,16 +270,17 @@ class Neo4jLedger:
         """Take some of what was cut off out of the database; see the port."""
         return await base.sweep(self._database, self._realm, retention)
 
-    async def check(self, *, full: bool = True) -> Sequence[str]:
+    async def check(self, *, full: bool = True, graph: bool = True) -> Sequence[str]:
         """Return what is wrong with the store, one sentence each.
 
         Args:
-            full: Verify the whole chain and all that stands beside it, every element of the graph included; otherwise
-                only the chain after the last place up to which this object found it unbroken.
+            full: Verify the whole chain and all that stands beside it; otherwise only the chain after the last place
+                up to which this object found it unbroken.
+            graph: With `full`, look at every element of the graph too, as `findings` does.
         """
         start = NOTHING_VERIFIED if full else self._verified
         problems, self._verified = await check_chain(self._database, self._realm, start)
-        return await check_rest(self._database, self._realm) if full and not problems else problems
+        return await check_rest(self._database, self._realm, graph=graph) if full and not problems else problems
 
     async def begin_incarnation(self, *, after: int = 0) -> Head:
         """Give a restored store a new identity: another store id, and an incarnation above its own and `after`.
@@ -322,11 +323,11 @@ class Neo4jLedger:
         found = await self.findings()
         return [each.record for each in found if each.record is not None]
 
-    async def set_aside(self, findings: Sequence[Finding]) -> None:
+    async def set_aside(self, findings: Sequence[Finding], *, by: str = "", reason: str | None = None) -> None:
         """Bring what `findings` name to what the ledger says, and keep what it was; see `set_aside`."""
-        await set_aside.set_aside(self._database, self._realm, findings)
+        await set_aside.set_aside(self._database, self._realm, findings, by=by, reason=reason)
 
-    async def was_set_aside(self) -> Sequence[Finding]:
+    async def was_set_aside(self) -> Sequence[SetAside]:
         """Return what was ever taken out of the graph, oldest first."""
         return await set_aside.kept(self._database)
 

@@ -16,7 +16,7 @@ from collections import defaultdict
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final
 
-from remit_graph.drift import Finding, Slip
+from remit_graph.drift import Finding, SetAside, Slip
 from remit_graph.neo4j.database import rows_of
 from remit_graph.neo4j.findings import PAST, TYPES
 from remit_graph.neo4j.nouns import named_by, noun_of
@@ -38,8 +38,10 @@ _NAMED: Final = frozenset({"Principal", "Resource", "Selector"})
 """Labels of nodes that edges may join without their being declared."""
 
 
-async def set_aside(database: Database, realm: str, findings: Sequence[Finding]) -> None:
-    """Bring the elements of `findings` to what the ledger says, and keep what they were."""
+async def set_aside(
+    database: Database, realm: str, findings: Sequence[Finding], *, by: str = "", reason: str | None = None
+) -> None:
+    """Bring the elements of `findings` to what the ledger says, and keep what they were, by whom and why."""
     edges = [each for each in findings if each.joins is not None]
     passes = [each for each in edges if each.kind == PASSES_TO]
     drawn = [each for each in edges if each.kind.removeprefix(PAST) in TYPES]
@@ -52,7 +54,7 @@ async def set_aside(database: Database, realm: str, findings: Sequence[Finding])
         back = await _edges_back(database, {each.name for each in drawn if each.slip is not Slip.ADDED})
         entities = await _entities_back(database, [each for each in nodes if each.slip is not Slip.ADDED])
         # (1) Keep what was found.
-        kept = [_kept(each) for each in findings if each.properties]
+        kept = [{**_kept(each), "by": by, "reason": reason} for each in findings if each.properties]
         await rows_of(transaction, "keep_foreign", rows=kept)
         # (2) Take it out.
         handles = [each.handle for each in edges if each.handle]
@@ -70,16 +72,22 @@ async def set_aside(database: Database, realm: str, findings: Sequence[Finding])
     await database.write(work, hold_at_most=WITHIN)
 
 
-async def kept(database: Database) -> list[Finding]:
+async def kept(database: Database) -> list[SetAside]:
     """Return what was taken out of the graph so far, oldest first."""
     return [
-        Finding(
-            slip=Slip(row["slip"]),
-            kind=row["kind"],
-            name=row["name"],
-            sentence=f"{row['kind']} `{row['name']}` was set aside",
-            record=None if row["record"] is None else json.loads(row["record"]),
-            properties=json.loads(row["properties"]),
+        SetAside(
+            finding=Finding(
+                slip=Slip(row["slip"]),
+                kind=row["kind"],
+                name=row["name"],
+                sentence=f"{row['kind']} `{row['name']}` was set aside",
+                record=None if row["record"] is None else json.loads(row["record"]),
+                properties=json.loads(row["properties"]),
+            ),
+            edit_id=row["edit_id"],
+            by=row["set_aside_by"] or "",
+            reason=row["reason"],
+            at=row["set_aside_at"],
         )
         for row in await database.read("foreign_kept")
     ]
@@ -90,6 +98,7 @@ def _kept(finding: Finding) -> Row:
         "slip": str(finding.slip),
         "kind": finding.kind,
         "name": finding.name,
+        "edit_id": finding.edit_id,
         "properties": _text(dict(finding.properties)),
         "record": None if finding.record is None else _text(dict(finding.record)),
     }

@@ -294,18 +294,17 @@ class SqliteLedger:
         now = self._options.clock()
         return await self._write(lambda connection: base.sweep(connection, retention, now))
 
-    async def check(self, *, full: bool = True) -> Sequence[str]:
+    async def check(self, *, full: bool = True, graph: bool = True) -> Sequence[str]:  # noqa: ARG002
         """Return what is wrong with the store, one sentence each.
 
         Args:
             full: Verify the whole chain and all that stands beside it; otherwise only the chain after the last place
                 up to which this object found it unbroken.
+            graph: Of no account: no graph is kept beside this log.
         """
         start = NOTHING_VERIFIED if full else self._verified
         problems, self._verified = await self._readers.run(lambda connection: check_chain(connection, start))
-        if full and not problems:
-            problems = await self._readers.run(check_rest)
-        return problems
+        return await self._readers.run(check_rest) if full and not problems else problems
 
     async def begin_incarnation(self, *, after: int = 0) -> Head:
         """Give a restored store a new identity: another store id, and an incarnation above its own and `after`.

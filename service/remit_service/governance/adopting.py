@@ -1,28 +1,36 @@
 """Adopt edits that engineers made past the ledger, or take them back: `remit graph adopt` and `quarantine`.
 
 Steps of an adoption:
-    (1) Find what differs, by name.
+    (1) Find what differs, by name, and take of it what is meant.
     (2) Try each edit as the command that it would be, in an order in which one can follow the other.
     (3) Set aside what is accepted: the graph is what the ledger says, and what was written is kept.
     (4) Give the commands. Each is decided again by its laws and the policy, on the newest state, and appended.
     (5) Look again, so that the alarm says what is left.
 
-What is refused stays where it is, gives no authority, and is named with the reason until somebody takes it back.
+What is refused, or was not chosen, stays where it is and gives no authority until somebody takes it back. The nodes
+that an adopted edge was drawn to by hand go along with it: two of one name cannot be.
+
+Adopting is idempotent by content: what was adopted is no edit any more. Each command has a request id of its own, so
+that the writer settles by itself whether it was appended when a connection is cut.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import secrets
+from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from remit_graph.drift import Slip
 from remit_graph.errors import ModelError
 from remit_graph.model.builtin import Governance
+from remit_graph.model.instant import format_instant
 from remit_graph.view.apply import apply_changes
 from remit_graph.view.journal import Journal
+from remit_service.governance.chosen import Choice
 from remit_service.governance.consequences import concluded
 from remit_service.governance.foreign import Edit, edits_of, hands_on
+from remit_service.governance.impact import Impact
 from remit_service.governance.law import Actor, permitted, refused_by_policy
 from remit_service.writer.command import Accepted, Refused, Submission
 
@@ -30,6 +38,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from remit_graph.drift import Finding, Materialised
+    from remit_graph.model.change import Change
     from remit_graph.model.instant import Instant
     from remit_graph.view.state import View
     from remit_service.governance.governor import Governor, Order
@@ -44,9 +53,10 @@ _ENDS: Final = frozenset({"Principal", "Resource", "Selector"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Told:
-    """What came of one edit: `revision` where it was adopted, `refused` where it was not, neither for a trial."""
+    """What came of one edit: `revision` where it was adopted, `refused` where it was not, else what it would change."""
 
     edit: Edit
+    changes: Sequence[Change] = ()
     refused: Refused | None = None
     revision: int | None = None
 
@@ -67,6 +77,7 @@ class Told:
 def shown(finding: Finding) -> dict[str, Any]:
     """Return a finding as answers show it, without the database's own id (faults.md F078)."""
     told: dict[str, Any] = {
+        "edit_id": finding.edit_id,
         "slip": str(finding.slip),
         "kind": finding.kind,
         "name": finding.name,
@@ -77,106 +88,146 @@ def shown(finding: Finding) -> dict[str, Any]:
     return told
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Terms:
+    """How edits are adopted or set aside.
+
+    Attributes:
+        choice: Which of them.
+        reason: Why: for the ledger, and for what is kept of them.
+        approval_id: An approval of the commands, where policy data asks for one.
+        dry_run: Whether to tell only what would be.
+        impact: With `dry_run`: whether to tell which recent verdicts adoption would change.
+    """
+
+    choice: Choice = field(default_factory=Choice)
+    reason: str | None = None
+    approval_id: str | None = None
+    dry_run: bool = False
+    impact: bool = False
+
+    def actor(self, edit: Edit) -> Actor:
+        """Return in whose name the command of an edit is given, with the approval."""
+        return Actor(principal=edit.actor, approval_id=self.approval_id)
+
+
 async def adopt(
     governor: Governor,
     watch: DriftWatch,
     order: Order,
+    terms: Terms,
     *,
     speaks_for: Callable[[str], bool] = lambda _principal: False,
-    reason: str | None = None,
-    dry_run: bool = False,
 ) -> dict[str, Any]:
-    """Make every edit that the laws and the policy allow a change of the ledger, and say why the others are none.
+    """Make every edit that is meant and that the laws and the policy allow a change; say why the others are none.
 
     Args:
         governor: Where commands are given.
         watch: Where edits are found.
         order: Who adopts.
+        terms: Which edits, and how.
         speaks_for: In whose name besides the caller may act: a delegation is made in the name of who hands on.
-        reason: For the ledger.
-        dry_run: Whether to tell only what would be.
 
     Raises:
+        RequestError: an edit is named that is not there; nothing was changed.
         LedgerError: the store cannot be asked; what is adopted so far stays so.
     """
     graph, point = watch.graph, governor.point
     # (1) Find.
     found = [] if graph is None else await watch.look()
+    meant = terms.choice.among(found, () if graph is None else graph.parts())
 
     # (2) Try.
     def actor_of(finding: Finding) -> str:
         delegator = hands_on(finding)
         return delegator if delegator is not None and speaks_for(delegator) else order.actor
 
-    tried = _tried(edits_of(found, point.view, actor_of), point.policy, point.view, point.now())
-    accepted = [each.edit for each in tried if each.refused is None]
-    brought = _brought_along(accepted, found)
+    tried = _tried(edits_of(meant, point.view, actor_of), terms, point.policy, point.view, point.now())
+    accepted = [each for each in tried if each.refused is None]
+    brought = _brought_along([each.edit for each in accepted], found)
     told = [each for each in tried if each.edit.finding not in brought]
-    accepted = [each for each in accepted if each.finding not in brought]
-    if dry_run or graph is None:
-        return _answer(told, dry_run=dry_run)
+    accepted = [each for each in accepted if each.edit.finding not in brought]
+    left = len([each for each in found if each not in meant and each not in brought])
+    answer = partial(_answer, brought=brought, left=left, dry_run=terms.dry_run)
+    if terms.dry_run or graph is None:
+        changes = [change for each in accepted for change in each.changes]
+        more = {"impact": await Impact(point, governor.log).of(changes)} if terms.impact else {}
+        return answer(told) | more
     # (3) Set aside.
-    await _set_aside(graph, [*(each.finding for each in accepted), *brought])
+    await _set_aside(graph, [*(each.edit.finding for each in accepted), *brought], order, terms.reason or REASON)
     # (4) Give the commands.
-    done = [await _given(governor, each, order, reason or REASON) for each in accepted]
+    done = [await _given(governor, each.edit, order, terms) for each in accepted]
     # (5) Look again.
     await watch.look()
-    return _answer([*done, *(each for each in told if each.refused is not None)], dry_run=False)
+    return answer([*done, *(each for each in told if each.refused is not None)])
 
 
-async def quarantine(
-    governor: Governor, watch: DriftWatch, order: Order, *, dry_run: bool = False
-) -> dict[str, Any] | Refused:
-    """Bring the whole graph to what the ledger says, and keep what was written as `(:Foreign)` nodes.
+async def quarantine(governor: Governor, watch: DriftWatch, order: Order, terms: Terms) -> dict[str, Any] | Refused:
+    """Bring what is meant of the graph to what the ledger says, and keep what was written as `(:Foreign)` nodes.
 
     That is for whoever may apply a world.
 
     Raises:
+        RequestError: an edit is named that is not there; nothing was changed.
         LedgerError: the store cannot be asked; nothing was changed.
     """
-    point, actor = governor.point, Actor(principal=order.actor)
+    point, actor = governor.point, Actor(principal=order.actor, approval_id=terms.approval_id)
     decision = permitted(point.policy, point.view, point.now(), actor, Governance.APPLY_WORLD)
-    await governor.record(actor, order, "QUARANTINE", dry_run=dry_run)
+    await governor.record(actor, order, "QUARANTINE", dry_run=terms.dry_run)
     if refused := refused_by_policy(decision):
         return refused
-    found = await watch.look()
-    if found and watch.graph is not None and not dry_run:
-        await watch.graph.set_aside(found)
+    graph, found = watch.graph, await watch.look()
+    meant = terms.choice.among(found, () if graph is None else graph.parts())
+    if graph is not None and not terms.dry_run:
+        await _set_aside(graph, meant, order, terms.reason)
         await watch.look()
-    return {"set_aside": [shown(each) for each in found], "dry_run": dry_run}
+    return {"set_aside": [shown(each) for each in meant], "left": len(found) - len(meant), "dry_run": terms.dry_run}
 
 
 async def kept(graph: Materialised | None) -> list[dict[str, Any]]:
-    """Return what was ever set aside, oldest first, with the properties it had.
+    """Return what was ever set aside, oldest first: the properties it had, who did it, when and why.
 
     Raises:
         LedgerError: the store cannot be asked.
     """
     if graph is None:
         return []
-    return [{**shown(each), "properties": dict(each.properties)} for each in await graph.was_set_aside()]
+    told: list[dict[str, Any]] = []
+    for each in await graph.was_set_aside():
+        known = {"edit_id": each.edit_id, "set_aside_by": each.by or None, "reason": each.reason}
+        told.append(
+            {
+                **shown(each.finding),
+                "properties": dict(each.finding.properties),
+                "set_aside_at": format_instant(each.at),
+            }
+            | known
+        )
+    return [{name: value for name, value in each.items() if value is not None} for each in told]
 
 
-def _answer(told: Sequence[Told], *, dry_run: bool) -> dict[str, Any]:
+def _answer(told: Sequence[Told], *, brought: Sequence[Finding], left: int, dry_run: bool) -> dict[str, Any]:
     return {
         "adopted": [each.record() for each in told if each.refused is None],
         "refused": [each.record() for each in told if each.refused is not None],
+        "brought_along": [shown(each) for each in brought],
+        "left": left,
         "dry_run": dry_run,
     }
 
 
-def _tried(edits: Sequence[Edit], policy: Policy, view: View, at: Instant) -> list[Told]:
+def _tried(edits: Sequence[Edit], terms: Terms, policy: Policy, view: View, at: Instant) -> list[Told]:
     """Decide each edit on what those before it would make, and take all of it back."""
     journal = Journal()
     told: list[Told] = []
     try:
         for edit in edits:
-            verdict = _decided(edit, Actor(principal=edit.actor), policy, view, at)
+            verdict = _decided(edit, terms.actor(edit), policy, view, at)
             if isinstance(verdict, Refused):
                 told.append(Told(edit=edit, refused=verdict))
                 continue
             apply_changes(view, verdict.changes, journal, revision=view.revision + 1, at=at)
-            told.append(Told(edit=edit))
+            told.append(Told(edit=edit, changes=verdict.changes))
     finally:
         journal.undo()
     return told
@@ -209,21 +260,22 @@ def _brought_along(accepted: Sequence[Edit], found: Sequence[Finding]) -> list[F
     return [each for each in nodes if each.name in ends and each.name not in by_command]
 
 
-async def _set_aside(graph: Materialised, findings: Sequence[Finding]) -> None:
+async def _set_aside(graph: Materialised, findings: Sequence[Finding], order: Order, reason: str | None) -> None:
     if findings:
-        await graph.set_aside(findings)
+        await graph.set_aside(findings, by=order.actor, reason=reason)
 
 
-async def _given(governor: Governor, edit: Edit, order: Order, reason: str) -> Told:
+async def _given(governor: Governor, edit: Edit, order: Order, terms: Terms) -> Told:
     if edit.asked is None:
         return Told(edit=edit, refused=edit.refused)
-    actor = Actor(principal=edit.actor)
+    actor = terms.actor(edit)
     done = await governor.point.submit(
         Submission(
             action=edit.asked.action.value,
             actor=edit.actor,
             decide=partial(_decided_anew, edit, actor, governor.point.policy),
-            reason=reason,
+            reason=terms.reason or REASON,
+            request_id=secrets.token_hex(32),
         )
     )
     await governor.record(actor, order, edit.asked.action.value)

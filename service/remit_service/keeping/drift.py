@@ -57,7 +57,7 @@ class DriftWatch:
     def findings(self) -> list[Finding]:
         """What is known to be wrong, each once."""
         found = [*self._quick, *(each for some in self._slow.values() for each in some)]
-        return list({(each.slip, each.kind, each.name, each.sentence): each for each in found}.values())
+        return list({(*_same(each), each.sentence): each for each in found}.values())
 
     def sentences(self) -> list[str]:
         """Say what is wrong and what to do, for the health page."""
@@ -100,15 +100,25 @@ class DriftWatch:
         return self.findings
 
     async def _noted(self, graph: Materialised, found: Sequence[Finding]) -> None:
-        known = {(each.slip, each.kind, each.name) for each in self.findings}
-        for each in found:
-            if (each.slip, each.kind, each.name) not in known:
-                _log.warning("edited past the ledger", sentence=each.sentence)
+        self._tell(found)
         self._quick = found
         # What a slow look found is looked at again with every quick one, so that the alarm ends with its cause.
         for part in [name for name, some in self._slow.items() if some]:
-            self._slow[part] = await graph.findings(part=part)
+            await self._look_into(graph, part)
         self.looks += 1
+
+    async def _look_into(self, graph: Materialised, part: str) -> None:
+        """Compute every digest of one part anew: what was only edited shows in nothing else."""
+        found = await graph.findings(part=part)
+        self._tell(found)
+        self._slow[part] = found
+
+    def _tell(self, found: Sequence[Finding]) -> None:
+        """Log what was not known yet, whichever look finds it first."""
+        known = {_same(each) for each in self.findings}
+        for each in found:
+            if _same(each) not in known:
+                _log.warning("edited past the ledger", edit_id=each.edit_id, sentence=each.sentence)
 
     async def _run(self, graph: Materialised) -> None:
         parts = list(graph.parts())
@@ -117,7 +127,7 @@ class DriftWatch:
             try:
                 await self.look(everything=False)
                 for part in parts[:a_tick]:
-                    self._slow[part] = await graph.findings(part=part)
+                    await self._look_into(graph, part)
                 parts = [*parts[a_tick:], *parts[:a_tick]]
             except LedgerError as error:
                 _log.warning("the graph could not be looked at", reason=error.message)
@@ -125,3 +135,7 @@ class DriftWatch:
                 async with asyncio.timeout(self._pause):
                     await self._suspicion.wait()
             self._suspicion.clear()
+
+
+def _same(finding: Finding) -> tuple[str, str, str]:
+    return finding.slip, finding.kind, finding.name

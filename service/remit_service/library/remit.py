@@ -37,21 +37,29 @@ if TYPE_CHECKING:
     Document = Mapping[str, Any]
 
 
-class Manner(TypedDict, total=False):
-    """How a command is given; every member may be left out.
+class Terms(TypedDict, total=False):
+    """On what terms something is done; every member may be left out.
 
     Members:
         actor: In whose name: `<kind>:<name>`.
         reason: Why, for the ledger.
         approval_id: An approval of this very command.
         dry_run: Decide and tell, and change nothing.
-        idempotency_key: A repeat with this key is answered as before.
     """
 
     actor: str
     reason: str
     approval_id: str
     dry_run: bool
+
+
+class Manner(Terms, total=False):
+    """How a command is given.
+
+    Members:
+        idempotency_key: A repeat with this key is answered as before.
+    """
+
     idempotency_key: str
 
 
@@ -164,6 +172,35 @@ class Remit:
         tried: Manner = {**manner, "dry_run": True}
         return await self.graph_apply(world, **tried)
 
+    async def graph_check(self, *, quick: bool = False) -> Reply:
+        """Say what is wrong with graph and store; `edits` are those made past the ledger, each with its `edit_id`."""
+        return await self.call("GET", f"/v1/graph/check?quick={_text(quick)}")
+
+    async def graph_adopt(
+        self,
+        edits: Sequence[str] | None = None,
+        *,
+        only: Sequence[str] | None = None,
+        impact: bool = False,
+        **terms: Unpack[Terms],
+    ) -> Reply:
+        """Make edits past the ledger proper changes, laws checked; a repeat does nothing twice, and needs no key.
+
+        Args:
+            edits: Ids as `graph_check` gives them; all where none are named.
+            only: Kinds, such as `MAY_WRITE`.
+            impact: In a dry run, which recent verdicts would change.
+            terms: On what terms.
+        """
+        body = {**_chosen(edits, only), "impact": impact, **terms}
+        return await self.call("POST", "/v1/graph/adopt", body)
+
+    async def graph_quarantine(
+        self, edits: Sequence[str] | None = None, *, only: Sequence[str] | None = None, **terms: Unpack[Terms]
+    ) -> Reply:
+        """Take edits past the ledger out of the graph and keep them; `edits` and `only` as in `graph_adopt`."""
+        return await self.call("POST", "/v1/graph/quarantine", {**_chosen(edits, only), **terms})
+
     async def review(self, *, within_days: int = 14) -> Reply:
         """Return what somebody should look at: unused, expiring, over-wide and orphaned grants, who governs."""
         return await self.call("GET", f"/v1/graph/review?within_days={within_days}")
@@ -183,6 +220,11 @@ class Remit:
     async def search(self, question: Document) -> Reply:
         """List subjects, resources or actions with what a decision on each comes to."""
         return await self.call("POST", "/v1/search", question)
+
+
+def _chosen(edits: Sequence[str] | None, only: Sequence[str] | None) -> dict[str, Any]:
+    given = (("edits", edits), ("only", only))
+    return {name: list(values) for name, values in given if values is not None}
 
 
 def _path(*parts: str) -> str:

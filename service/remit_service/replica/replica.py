@@ -18,7 +18,14 @@ from typing import TYPE_CHECKING, Final
 
 import structlog
 
-from remit_graph.errors import ForeignStore, GraphError, HistoryRemoved, LedgerError, SchemaTooNew
+from remit_graph.errors import (
+    ForeignStore,
+    GraphError,
+    HistoryRemoved,
+    LedgerError,
+    LedgerUnavailable,
+    SchemaTooNew,
+)
 from remit_graph.model.change import SCHEMA
 from remit_graph.view.apply import apply
 from remit_graph.view.beside import beside, is_large

@@ -2,6 +2,7 @@
 // Keep what was found past the ledger, before it is taken out of the graph.
 UNWIND $rows AS row
 CREATE (:Foreign {slip: row.slip, kind: row.kind, name: row.name, properties: row.properties, record: row.record,
+                  edit_id: row.edit_id, set_aside_by: row.by, reason: row.reason,
                   set_aside_at: datetime.realtime().epochMillis * 1000})
 
 // foreign_kept
@@ -9,7 +10,8 @@ CREATE (:Foreign {slip: row.slip, kind: row.kind, name: row.name, properties: ro
 MATCH (foreign:Foreign)
 WHERE foreign.slip IS NOT NULL
 RETURN foreign.slip AS slip, foreign.kind AS kind, foreign.name AS name, foreign.properties AS properties,
-       foreign.record AS record
+       foreign.record AS record, foreign.edit_id AS edit_id, foreign.set_aside_by AS set_aside_by,
+       foreign.reason AS reason, foreign.set_aside_at AS set_aside_at
 ORDER BY foreign.set_aside_at, kind, name
 
 // take_edges_out

@@ -33,11 +33,10 @@ def add_routes(router: APIRouter, desk: Desk) -> None:
             token = desk.point.revision_token()
             findings = await asyncio.to_thread(check_world, world, scales=scales)
             edits = await desk.point.drift.look(everything=not quick)
-            sentences = [each.sentence for each in edits]
-            store = [each for each in await desk.point.ledger.check(full=not quick) if each not in sentences]
+            store = await desk.point.ledger.check(full=not quick, graph=False)
         return json(
             {
-                "problems": [*sentences, *store, *(each.message for each in findings)],
+                "problems": [*(each.sentence for each in edits), *store, *(each.message for each in findings)],
                 "edits": [shown(each) for each in edits],
                 "findings": [each.record() for each in findings],
                 "quick": quick,

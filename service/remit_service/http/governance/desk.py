@@ -70,9 +70,17 @@ class Desk:
         *,
         identifier: str = "",
         version: int | None = None,
-        keyed: bool = False,
+        keyed: bool | None = False,
     ) -> Order:
         """Return in whose name a command is given, and how a repeat of it is known.
+
+        Args:
+            exchange: The call.
+            caller: Who calls.
+            body: The decoded body.
+            identifier: The id in the path.
+            version: Of `If-Match`.
+            keyed: Whether an Idempotency-Key must be there; None where the call takes none.
 
         Raises:
             ProblemError: the caller may not speak for the actor it names, or names none and is none.
@@ -80,8 +88,9 @@ class Desk:
         """
         actor = self.actor(caller, optional(body, "actor"))
         # A dry run does nothing, so doing it twice is nothing either.
-        required = keyed and not flag(body, "dry_run")
-        key = key_of(exchange, caller, {**body, "actor": actor, "id": identifier}, required=required)
+        required = bool(keyed) and not flag(body, "dry_run")
+        said = {**body, "actor": actor, "id": identifier}
+        key = None if keyed is None else key_of(exchange, caller, said, required=required)
         labels = {"request_id": exchange.request_id_text}
         return Order(actor=actor, caller=caller, id=identifier, version=version, key=key, labels=labels)
 
