@@ -19,6 +19,7 @@ from remit_graph.model.registry import Registry
 from remit_graph.model.resource_type import parse_action, parse_resource_type
 from remit_graph.view.coordination.handlers import HANDLERS as COORDINATION
 from remit_graph.view.coordination.handlers import structure_moved
+from remit_graph.view.ground import Moved
 from remit_graph.view.journal import Journal
 from remit_graph.view.state import Resource, View
 
@@ -77,7 +78,7 @@ def apply_changes(
     made: Beside | None = None,
 ) -> None:
     """Apply changes of one revision without moving the head; the registry is rebuilt at the end if it has to be."""
-    stale, structural = False, made is not None
+    stale, moved = False, Moved(everything=made is not None)
     if made is not None:
         made.enter(view, journal)
     for change in changes if made is None else made.rest:
@@ -88,14 +89,15 @@ def apply_changes(
                 advice="upgrade this decision point",
                 kind=change.kind,
             )
+        moved.note(view, change)
         handler(view, change.body, journal, revision, at)
         stale = stale or change.kind in _REGISTRY_KINDS
-        structural = structural or change.kind in _GROUND_KINDS
     if stale:
         journal.put(view.scalars, "registry", Registry(dict(view.types), dict(view.aliases)))
-    if structural:
+    kept = moved.kept(view)
+    if kept is not None:
         # Replaced, not cleared: undo brings the old table back with what it knew.
-        journal.put(view.__dict__, "grounds", {})
+        journal.put(view.__dict__, "grounds", kept)
 
 
 def _set_realm(view: View, body: Body, journal: Journal, _revision: int, _at: Instant) -> None:
@@ -276,7 +278,6 @@ def _anchor(_view: View, _body: Body, _journal: Journal, _revision: int, _at: In
 
 
 _REGISTRY_KINDS: Final = frozenset({"resource_type.put", "resource_type.end", "alias.put", "alias.end"})
-_GROUND_KINDS: Final = frozenset({"realm.set", "resource.put", "resource.end", "edge.begin", "edges.end"})
 _HANDLERS: Final[dict[str, Handler]] = {
     "realm.set": _set_realm,
     "resource_type.put": _put_type,

@@ -1,8 +1,9 @@
 """What the graph says about one resource key, whoever asks: ancestors, dimensions, and the selectors that cover it.
 
-The same for every request on that key until the structure of the graph changes, so it is kept with the view and
-dropped with the next structural change. A key above which a PART_OF edge has a window is never kept: its ancestors
-change with time alone.
+The same for every request on that key until what it says changes, so it is kept with the view. A change drops what it
+may have touched and nothing else: who belongs where and what is handed on says nothing about keys, a grant touches the
+keys below its selector, and a resource or a PART_OF edge any key (F011: not one mark for everything). A key above which
+a PART_OF edge has a window is never kept: its ancestors change with time alone.
 """
 
 from __future__ import annotations
@@ -10,12 +11,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
-from remit_graph.model.edge import EdgeType
-from remit_graph.model.key import covers, segments_of
+from remit_graph.model.edge import ROOT_GRANTS, EdgeType
+from remit_graph.model.key import WILDCARD, covers, segments_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from remit_graph.model.change import Change
     from remit_graph.model.instant import Instant
     from remit_graph.view.state import View
 
@@ -24,6 +26,15 @@ MAX_ANCESTORS: Final = 256
 
 MAX_KEPT: Final = 20_000
 """Keys whose ground is kept at once; about 2 KiB each."""
+
+
+MAX_SELECTORS: Final = 64
+"""Selectors of one revision whose keys are looked for one by one; more drop everything."""
+
+MAX_LOOKED_AT: Final = 2_000
+"""Keys that are compared with a selector that has a `*`, which costs microseconds each; more are all dropped."""
+
+_OF_ANY_KEY: Final = frozenset({"realm.set", "resource.put", "resource.end"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,7 +56,7 @@ class Ground:
     covering: tuple[str, ...]
     attributes: Mapping[str, Any]
     until: Instant | None
-    _under: dict[str, bool] = field(default_factory=dict)
+    _under: dict[str, bool] = field(default_factory=dict, compare=False)
 
     def under(self, selector: str) -> bool:
         """Say whether `selector` covers the key or one of its ancestors."""
@@ -78,6 +89,58 @@ def ground_of(view: View, key: str, at: Instant) -> Ground:
             view.grounds.clear()
         view.grounds[key] = ground
     return ground
+
+
+class Moved:
+    """What one revision changes of what is kept of keys."""
+
+    __slots__ = ("_everything", "_selectors")
+
+    def __init__(self, *, everything: bool = False) -> None:
+        """Start with nothing, or with everything."""
+        self._everything = everything
+        self._selectors: set[str] = set()
+
+    def note(self, view: View, change: Change) -> None:
+        """Note a change that is about to be applied to the view."""
+        if self._everything:
+            return
+        if change.kind in _OF_ANY_KEY:
+            self._everything = True
+        elif change.kind == "edge.begin":
+            self._note(change.body["edge"], change.body["to"])
+            self._note_current(view, change.body["edge_id"])
+        elif change.kind == "edges.end":
+            for edge_id, _ in change.body["edges"]:
+                self._note_current(view, edge_id)
+
+    def _note_current(self, view: View, edge_id: str) -> None:
+        current = view.edges.get(edge_id)
+        if current is not None:
+            self._note(current.edge, current.to)
+
+    def _note(self, kind: str, to: str) -> None:
+        if kind == EdgeType.PART_OF:
+            self._everything = True
+        elif kind in ROOT_GRANTS:
+            self._selectors.add(to)
+            self._everything = self._everything or len(self._selectors) > MAX_SELECTORS
+
+    def kept(self, view: View) -> dict[str, object] | None:
+        """Return what is still true of what is kept; None where nothing of it changed."""
+        if self._everything:
+            return {}
+        if not self._selectors or not view.grounds:
+            return None
+        plain = {each for each in self._selectors if WILDCARD not in segments_of(each)}
+        broad = self._selectors - plain
+        if broad and len(view.grounds) > MAX_LOOKED_AT:
+            return {}
+        return {key: ground for key, ground in view.grounds.items() if not _touched(ground, plain, broad)}
+
+
+def _touched(ground: object, plain: set[str], broad: set[str]) -> bool:
+    return isinstance(ground, Ground) and (not plain.isdisjoint(ground.keys) or any(map(ground.under, broad)))
 
 
 def _levels(view: View, key: str, at: Instant) -> tuple[list[list[str]], bool, Instant | None]:

@@ -70,6 +70,7 @@ ROUTES: Final[Mapping[str, tuple[str, ...]]] = {
     "conflicts list": ("GET /v1/conflicts",),
     "conflicts map": ("GET /v1/conflicts/map",),
     "decide": ("POST /access/v1/evaluation",),
+    "decision explain": ("GET /v1/decisions/{decision_id}/explanation",),
     "decision list": ("GET /v1/decisions",),
     "decision show": ("GET /v1/decisions/{decision_id}",),
     "delegate": ("POST /v1/delegations",),

@@ -122,6 +122,15 @@ def _questions(case: Case, decision: Decision) -> list[dict[str, Any]]:
     return answers
 
 
+def answered(explanation: Mapping[str, Any], number: int, answer: Mapping[str, Any]) -> dict[str, Any]:
+    """Return an explanation with one of its questions answered by what its decision could not know."""
+    questions = [
+        {**each, "answered": True, "answer": dict(answer)} if each["number"] == number else each
+        for each in explanation["questions"]
+    ]
+    return {**explanation, "questions": questions}
+
+
 def _who(case: Case, _decision: Decision) -> Answer:
     principal = case.question.principal
     if principal is None:
@@ -232,7 +241,11 @@ def _fence_keys(case: Case) -> list[str]:
 
 
 def _given_back(_case: Case, decision: Decision) -> Answer:
-    return None if decision.receipt_id is None else {"receipt_id": decision.receipt_id}
+    if decision.receipt_id is not None:
+        return {"given_back": True, "receipt_id": decision.receipt_id}
+    if decision.lease is None:
+        return None
+    return {"given_back": False, "state": decision.lease["state"], "expires_at": decision.lease["expires_at"]}
 
 
 _SIXTEEN: Final[tuple[tuple[str, Callable[[Case, Decision], Answer]], ...]] = (

@@ -9,9 +9,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any, Final
 
-from remit_graph.errors import ModelError
-from remit_service.decision.caller import Caller
-from remit_service.decision.request import parse_evaluation
+from remit_service.evidence.recorded import NotAskable, recorded
 from remit_service.governance.review import Used
 from remit_service.governance.trying import tried
 
@@ -20,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Set as AbstractSet
 
     from remit_graph.model.change import Change
+    from remit_service.decision.caller import Caller
     from remit_service.decision.decision import Decision
     from remit_service.decision.request import Evaluation
     from remit_service.evidence.decision_log.ports import DecisionLog
@@ -111,34 +110,20 @@ class Impact:
         seen: set[str] = set()
         skipped = 0
         for record in self._recent():
-            caller = self._caller(record)
-            if record.get("masked") or caller is None:
-                skipped += 1
-                continue
             try:
-                evaluation = parse_evaluation({name: record[name] for name in _MEMBERS if name in record})
-            except (ModelError, KeyError):
+                asked = recorded(record, self._point.view)
+            except NotAskable:
                 skipped += 1
                 continue
+            evaluation, caller = asked.evaluation, asked.caller
             key = repr((evaluation.record(), caller.name))
             if key not in seen:
                 seen.add(key)
                 found.append((record, evaluation, caller))
         return found, skipped
 
-    def _caller(self, record: Mapping[str, Any]) -> Caller | None:
-        """Return the enforcement point that asked, or somebody trusted where nobody stood between."""
-        said = record.get("caller") or {}
-        point = self._point.view.points.get(str(said.get("point")))
-        if point is not None:
-            return Caller(point=point, identity=said.get("identity"), subject_identity=said.get("subject_identity"))
-        return Caller(point=None, trusts_all=True) if said.get("point") in ("anonymous", "cli") else None
-
     def _judge(self, evaluation: Evaluation, caller: Caller) -> Decision:
         return self._point.judge_now(evaluation, caller, view=self._point.view, at=self._point.now())
-
-
-_MEMBERS: Final = ("subject", "action", "resource", "context")
 
 
 def _verdict(decision: Decision) -> tuple[str, str]:

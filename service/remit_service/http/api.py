@@ -13,7 +13,7 @@ from remit_service.http.coordination.api import coordination_router
 from remit_service.http.decisions import find_record, recent_records
 from remit_service.http.documented import answers, body
 from remit_service.http.drawn import FormatQuery, or_drawn
-from remit_service.http.explain import explain
+from remit_service.http.explain import explain, explain_recorded
 from remit_service.http.governance.api import governance_router
 from remit_service.http.passes.api import passes_router
 from remit_service.http.polls import Polls
@@ -108,6 +108,19 @@ def _add_evidence(router: APIRouter, service: Service) -> None:
         """The record of one decision."""
         await service.insider(exchange_of(request))
         return json(await find_record(service.log, decision_id))
+
+    @router.get(
+        "/v1/decisions/{decision_id}/explanation",
+        tags=["evidence"],
+        responses=or_drawn(answers("RecordedExplanation", problems=(400, 404, 410, *CALLED))),
+    )
+    async def explanation(
+        request: Request,
+        decision_id: DecisionPath,
+        format: FormatQuery = Format.JSON,  # noqa: A002 - its name on the wire
+    ) -> Response:
+        """A recorded decision explained as it was asked, with what became of its coordination right since."""
+        return await explain_recorded(service, exchange_of(request), decision_id, format)
 
 
 def _add_public(router: APIRouter, service: Service) -> None:
