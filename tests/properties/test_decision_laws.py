@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 from remit_graph.model.change import Change
 from remit_service.asking import ask_now
 from remit_service.decision.decide import Fault
-from tests.support.graphs import OWNER, ROOT, Question, Record, ask, edge, edges, graph, questions
+from tests.support.graphs import OWNER, PEOPLE, ROOT, Question, Record, ask, edge, edges, graph, questions
 from tests.support.scenario.stage import policy_with
 
 if TYPE_CHECKING:
@@ -173,6 +174,34 @@ def test_reports_to_gives_nothing(found: list[Record], question: Question, data:
     ]
 
     assert verdict(ask(graph([*found, *chart]), question)) == verdict(ask(graph(found), question))
+
+
+PERSON = "human:a"
+AGENT = "instance:a"
+
+
+def swapped(value: Any) -> Any:
+    """Return edges or names with the agent and the person in each other's place."""
+    if isinstance(value, dict):
+        return {name: swapped(each) for name, each in value.items()}
+    if isinstance(value, list):
+        return [swapped(each) for each in value]
+    return {AGENT: PERSON, PERSON: AGENT}.get(value, value) if isinstance(value, str) else value
+
+
+@pytest.mark.feature("S14")
+@given(found=edges(), more=edges(with_owner=False, max_size=4), question=questions())
+@LAWS
+def test_a_human_is_no_superuser(found: list[Record], more: list[Record], question: Question) -> None:
+    """With the edges of the agent a person is answered as the agent is, and the agent as the person."""
+    both = [*found, *({**swapped(each), "edge_id": f"of-{each['edge_id']}"} for each in more)]
+    extra = [Change("principal.put", {"id": PERSON, "trust": 3})]
+    asked = replace(question, subject=AGENT) if question.subject in PEOPLE else question
+
+    here = ask(graph(both, extra), asked)
+    there = ask(graph(swapped(both), extra), replace(asked, subject=swapped(asked.subject)))
+
+    assert verdict(here) == verdict(there)
 
 
 DENY_PUBLISH = """package custom
