@@ -20,7 +20,7 @@ from remit_service.coordination.fence import Blocked
 from remit_service.coordination.gate import WAITABLE, Gate, gate_of
 from remit_service.coordination.grant import grant, tokens_of
 from remit_service.coordination.guards import first_refusal
-from remit_service.coordination.holding import Holding, wanted
+from remit_service.coordination.holding import Holding, held_keys, wanted
 from remit_service.coordination.origin import Origin, origin_of
 from remit_service.coordination.preempt import take_over
 from remit_service.coordination.priority import priority_of
@@ -76,7 +76,7 @@ def _judged(work: Work, command: Acquire) -> Generator[Ask, Verdict, tuple[Gate,
 
 def _lapsed_near(work: Work, holdings: Sequence[Holding]) -> list[str]:
     """Return the keys of those around these that have stopped asking: whoever is behind one of them may go."""
-    near = waiters_near(work, [entry["key"] for held in holdings for entry in held.keys])
+    near = waiters_near(work, held_keys(holdings))
     return [key for waiter in near if not still_asks(work, waiter) for key in keys_of(waiter)]
 
 

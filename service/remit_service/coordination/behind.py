@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from remit_graph.view.ground import ground_of
 from remit_service.coordination.compare import judge
-from remit_service.coordination.holding import Holding, holding_of
+from remit_service.coordination.holding import Holding, held_keys, holding_of
 from remit_service.coordination.matrix import COMPATIBLE
 from remit_service.coordination.overlap import leases_near
 from remit_service.coordination.queue import DEFAULT_CLASS, rank, share_class, share_floor
@@ -72,7 +72,7 @@ def holdings_of(waiter: Record) -> list[Holding]:
 
 def keys_of(waiter: Record) -> list[str]:
     """Return the keys a waiter asks for."""
-    return [entry["key"] for claim in waiter["claims"] for entry in claim["keys"]]
+    return held_keys(waiter["claims"])
 
 
 def still_asks(work: Work, waiter: Record) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from remit_graph.view.ground import ground_of
+from remit_service.coordination.holding import held_keys
 from remit_service.coordination.receipt import lose_lease
 from remit_service.coordination.states import LeaseState
 
@@ -22,12 +23,7 @@ def expire_near(work: Work, holdings: Sequence[Holding]) -> list[str]:
     if not index:
         return []
     leases = work.view.records["lease"]
-    near = {
-        each
-        for held in holdings
-        for entry in held.keys
-        for each in index.near(ground_of(work.view, entry["key"], work.at).keys)
-    }
+    near = {each for key in held_keys(holdings) for each in index.near(ground_of(work.view, key, work.at).keys)}
     return expire(work, [leases[each] for each in sorted(near) if not work.lives(leases[each])])
 
 
@@ -47,4 +43,4 @@ def freed_by(work: Work, lease: Record) -> list[str]:
     operation = work.record("operation", lease["coordination_id"])
     ids = operation["lease_ids"] if operation is not None else [lease["id"]]
     known = [each for each in (work.record("lease", one) for one in ids) if each is not None]
-    return [entry["key"] for each in known for entry in each["keys"]]
+    return held_keys(known)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from remit_service.coordination.behind import waiters_near
 from remit_service.coordination.compare import judge
 from remit_service.coordination.fence import Blocked, tokens_for
-from remit_service.coordination.holding import OWN, holding_of
+from remit_service.coordination.holding import OWN, held_keys, holding_of
 from remit_service.coordination.lease import answer_of, begin_lease
 from remit_service.coordination.matrix import COMPATIBLE
 from remit_service.coordination.priority import priority_of
@@ -91,7 +91,7 @@ def _passed(work: Work, holdings: Sequence[Holding], tokens: Sequence[Mapping[st
     fresh = {fence_key for each in tokens for fence_key, token in each.items() if token == work.token}
     if not any(members.get(each) for each in fresh):
         return []
-    return [entry["key"] for held in holdings for entry in held.keys]
+    return held_keys(holdings)
 
 
 def _begin_operation(

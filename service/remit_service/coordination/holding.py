@@ -14,7 +14,7 @@ from remit_graph.model.edge import EdgeType
 from remit_service.coordination.matrix import ANYTHING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from remit_graph.model.instant import Instant
     from remit_graph.model.resource_type import Action, ResourceType
@@ -135,6 +135,12 @@ def parts_of(declared: ResourceType, action: Action, fields: tuple[str, ...]) ->
 
 def _whole(domains: tuple[str, ...] | list[str]) -> dict[str, Any]:
     return {"fence": WHOLE, "fields": [], "domains": list(domains), "merge": None, "independent": False}
+
+
+def held_keys(holdings: Iterable[Holding | Record]) -> list[str]:
+    """Return every key of some holdings, leases or claims, in their order."""
+    entries = (each.keys if isinstance(each, Holding) else each["keys"] for each in holdings)
+    return [entry["key"] for keys in entries for entry in keys]
 
 
 def domains_of(holding: Holding) -> list[str]:

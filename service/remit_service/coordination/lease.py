@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from remit_service.coordination.holding import domains_of
+from remit_service.coordination.holding import domains_of, held_keys
 from remit_service.coordination.states import Cause, LeaseState, step
 
 if TYPE_CHECKING:
@@ -149,7 +149,7 @@ def _tell(work: Work, lease: Record, end: Record) -> None:
         "code": end.get("code", "lease_revoked"),
         "lease_id": lease["lease_id"],
         "coordination_id": lease["coordination_id"],
-        "dirty_keys": [entry["key"] for entry in lease["keys"]],
+        "dirty_keys": held_keys([lease]),
         "lease_epoch": lease["lease_epoch"],
         "current_token": work.token,
         "at": work.at,

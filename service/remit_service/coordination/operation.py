@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from remit_service.coordination.holding import held_keys
 from remit_service.coordination.receipt import ABORTED, COMPLETED, OUTCOME_UNKNOWN, close_operation
 from remit_service.coordination.settle import settle
 from remit_service.coordination.states import OPERATION_ARROWS, OperationState
@@ -104,6 +105,13 @@ def verified(work: Work, command: Verified) -> Answer | Refusal:
     return Answer(result={"coordination_id": operation["id"], "state": changed["state"], "passed": command.passed})
 
 
+def _unverified(operation: Record) -> Refusal | None:
+    """No change is closed that was not seen to be there."""
+    if operation["state"] == OperationState.VERIFIED:
+        return None
+    return refuse("not_verified", id=operation["id"], problem=f"it is {operation['state']}")
+
+
 def complete(work: Work, command: Complete) -> Steps:
     """Carry out `Complete`: receipt and release are one revision; a second one is answered with the receipt."""
     closed = work.view.coordination.closed.get(command.coordination_id)
@@ -113,8 +121,9 @@ def complete(work: Work, command: Complete) -> Steps:
     operation = _held(work, command.coordination_id, command.principal, command.token)
     if isinstance(operation, Refusal):
         return operation
-    if operation["state"] != OperationState.VERIFIED:
-        return refuse("not_verified", id=operation["id"], problem=f"it is {operation['state']}")
+    refusal = _unverified(operation)
+    if refusal is not None:
+        return refusal
     finals: Mapping[str, str] = command.final_versions
     if command.final_version is not None:
         finals = {**finals, operation["resource_key"]: command.final_version}
@@ -207,5 +216,5 @@ def _advance(
 def _keys(work: Work, operation: Record) -> list[str]:
     """Every key that becomes free with an operation; of one without lease those it waited on in its line."""
     leases = [each for each in (work.record("lease", one) for one in operation["lease_ids"]) if each is not None]
-    keys = [entry["key"] for lease in leases for entry in lease["keys"]]
+    keys = held_keys(leases)
     return keys or [each["resource_key"] for each in operation["resources"]]

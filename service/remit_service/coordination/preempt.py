@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from remit_service.coordination.compare import judge
 from remit_service.coordination.conflict import record_conflict
 from remit_service.coordination.expire import freed_by
-from remit_service.coordination.holding import holding_of
+from remit_service.coordination.holding import held_keys, holding_of
 from remit_service.coordination.matrix import COMPATIBLE
 from remit_service.coordination.overlap import leases_near
 from remit_service.coordination.priority import incidents_over
@@ -55,7 +55,7 @@ def take_over(work: Work, gate: Gate, holdings: Sequence[Holding]) -> Refusal | 
             work,
             lease["resource_key"],
             (lease["holder"], winner),
-            [entry["key"] for entry in lease["keys"]],
+            held_keys([lease]),
             how,
             lease_id=lease["id"],
             incident_id=incident,
