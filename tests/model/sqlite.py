@@ -22,6 +22,7 @@ from tests.model.stores import WRITERS, play_on
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence
 
+AT_ONCE: Final = 32
 FAR: Final = 4_000_000_000_000_000
 """The store's clock: beyond all clocks of a game, since no `at` may be ahead of it."""
 
@@ -50,7 +51,7 @@ async def ledgers() -> AsyncIterator[Sequence[SqliteLedger]]:
 
 async def _game(seed: int, count: int) -> int:
     async with ledgers() as opened:
-        return await play_on("sqlite", opened, seed, count)
+        return await play_on("sqlite", opened, seed, count, AT_ONCE)
 
 
 def play(seed: int, count: int) -> int:

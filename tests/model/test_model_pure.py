@@ -6,7 +6,7 @@ import pytest
 
 from tests.model.game import play
 
-COMMANDS = 960_000
+COMMANDS = 970_000
 SHARDS = 10
 GAME = 400
 

@@ -6,7 +6,7 @@ import pytest
 
 from tests.model.sqlite import play
 
-COMMANDS = 40_000
+COMMANDS = 30_000
 SHARDS = 10
 GAME = 1_500
 
