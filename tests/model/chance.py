@@ -23,6 +23,10 @@ KEYS: Final = (
 PLAIN_KEYS: Final = ("fifo:1", "fifo:2", "prio:1", "fair:1", "dead:1", "doc:1:x")
 VERBS: Final = {"doc": ("BODY", "META", "TAGS", "TAGS", "SLUG", "WHOLE"), "index": ("WHOLE", "READ_IT", "READ_IT")}
 STEPS: Final = ("validate", "freeze", "transfer", "register", "verify", "retire")
+PROGRESS: Final = ("BEGUN", "READ", "EXECUTED", "UNVERIFIED", "VERIFIED")
+FURTHEST: Final = 0.7
+"""How often an operation that has come some way is let go on, rather than another that has just begun."""
+
 TICKS: Final = (0.2, 0.5, 1, 1, 2, 3, 7, 20, 65, -5)
 
 
@@ -35,18 +39,22 @@ class Chance:
         self.made = 0
         self.ended: list[tuple[str, str, int]] = []
         self.transfers: list[str] = []
+        self._planned: list[Any] = []
         self._plays: list[Callable[[Town], Any]] = []
         for play, weight in (
             (self._take, 26), (self._several, 6), (self._release, 18), (self._again, 3), (self._renew, 8),
             (self._tick, 12), (self._sweep, 8), (self._keep, 4), (self._leave, 3), (self._operate, 10),
             (self._revoke, 2), (self._allow, 4), (self._preempt, 3), (self._presence, 3), (self._incident, 2),
             (self._transfer, 4), (self._end_other, 1), (self._migrate, 4), (self._stranger, 1),
+            (self._tangle, 1),
         ):  # fmt: skip
             self._plays.extend([play] * weight)
 
     def next(self, town: Town) -> Any:
         """Choose what happens next in a town."""
         while True:
+            if self._planned and self.random.random() < FURTHEST:
+                return self._planned.pop(0)
             play = self.random.choice(self._plays)(town)
             if play is not None:
                 return play
@@ -99,6 +107,21 @@ class Chance:
         request = {"action": "MIGRATE", "key": "db:1", "sequence": {"line": "main", "number": number}}
         return self._acquire(self.random.choice(PEOPLE), request, protocol=True)
 
+    def _tangle(self, _town: Town) -> Any:
+        """Plan what ageing, or an incident, makes a cycle of: who is behind another comes to be before it."""
+        first, later = self.random.choice(["instance:a", "instance:b"]), self.random.choice(PEOPLE[2:])
+        one, other = self.random.sample(["fifo:1", "fifo:2", "doc:1:x"], 2)
+        long = {"ttl_us": 200 * SECOND, "wait_us": 120 * SECOND, "keep_alive_us": 200 * SECOND, "protocol": False}
+
+        def take(who: str, key: str) -> commands.Acquire:
+            return self._acquire(who, {"action": "WHOLE", "key": key}, **long)
+
+        self._planned = [take(first, one), take(later, one), take(self.random.choice(PEOPLE), "prio:1")]
+        self._planned += [take(later, "prio:1"), take(first, "prio:1"), take(self.random.choice(PEOPLE), other)]
+        moved = [("tick", 20), ("tick", 20), ("tick", 19)] if later != "instance:f" else [self._incident(_town, "OPEN")]
+        self._planned += [*moved, take(self.random.choice(PEOPLE), other), commands.Sweep()]
+        return None
+
     def _lease(self, town: Town) -> Any:
         leases = town.view.records.get("lease")
         return leases[self.random.choice(sorted(leases))] if leases else None
@@ -107,7 +130,10 @@ class Chance:
         lease = self._lease(town)
         if lease is None:
             return None
-        if lease["coordination_id"] in town.view.records.get("operation", {}) and self.random.random() < 0.9:
+        operation = town.view.records.get("operation", {}).get(lease["coordination_id"])
+        if operation is not None and operation["state"] != "BEGUN" and self.random.random() < FURTHEST:
+            return None
+        if operation is not None and self.random.random() < 0.9:
             return commands.Abort(coordination_id=lease["coordination_id"], principal=lease["holder"], reason="play")
         self.ended = [*self.ended[-20:], (lease["id"], lease["holder"], lease["lease_epoch"])]
         return commands.Release(lease_id=lease["id"], holder=lease["holder"], token=lease["lease_epoch"])
@@ -167,7 +193,9 @@ class Chance:
         operations = town.view.records.get("operation")
         if not operations:
             return None
-        operation = operations[self.random.choice(sorted(operations))]
+        # Chosen evenly, hardly one would ever come to its receipt before its lease is over.
+        furthest = max(sorted(operations), key=lambda each: PROGRESS.index(operations[each]["state"]))
+        operation = operations[furthest if self.random.random() < FURTHEST else self.random.choice(sorted(operations))]
         named = {"coordination_id": operation["id"], "principal": operation["principal"]}
         unread = [each for each in operation["resources"] if each.get("current_version") is None]
         token = operation["lease_epoch"]
@@ -201,15 +229,15 @@ class Chance:
             from_actor=False,
         )
 
-    def _incident(self, _town: Town) -> Any:
-        key = self.random.choice(["fifo:1", "prio:1"])
+    def _incident(self, _town: Town, status: str | None = None) -> Any:
+        key = self.random.choice(["fifo:1", "prio:1"]) if status is None else "prio:1"
         return commands.DeclareIncident(
             incident_id=f"inc-{key}",
             actor="instance:f",
             caller=None,
             resource={"subject": "instance:f", "action": "WHOLE", "key": key},
             severity="SEV1",
-            status=self.random.choice(["OPEN", "CLOSED"]),
+            status=status or self.random.choice(["OPEN", "CLOSED"]),
         )
 
     def _transfer(self, town: Town) -> Any:

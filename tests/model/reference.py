@@ -34,14 +34,12 @@ class Reference(State):
         if revision != self.revision + 1 or at < self.at:
             raise Broken("linearizability", f"revision {revision} at {at} follows {self.revision} at {self.at}")
         self.revision, self.at, self.step = revision, at, Step()
-        # An order that moves with time alone may have closed a cycle; a command never does.
-        had_cycle = self.has_cycle()
         for change in changes:
             handler = getattr(self, "_" + change.kind.replace(".", "_"), None)
             if handler is not None:
                 handler(change.body)
         self._after()
-        if self.step.began and not had_cycle:
+        if self.step.moved:
             self.require_no_cycle()
 
     def _lease_put(self, body: Body) -> None:
@@ -83,7 +81,7 @@ class Reference(State):
             raise Broken("one_owner_at_every_revision", f"{what} was granted during a freeze")
         self._fence(held, what)
         self.leases[held.id] = held
-        self.step.began = True
+        self.step.moved = True
 
     def _in_order(self, wait: Wait, what: str) -> None:
         for ahead in self.ahead(wait):
@@ -163,11 +161,13 @@ class Reference(State):
             number=(requests[0].get("sequence") or {}).get("number"),
         )  # fmt: skip
         self.waits[wait.id] = wait
-        self.step.began = True
+        self.step.moved = True
 
     def _waiter_end(self, body: Body) -> None:
-        wait = self.waits.pop(body["id"], None)
-        state = body["state"]
+        state, wait = body["state"], self.waits.get(body["id"])
+        if body.get("code") == "deadlock_avoided" and wait is not None and not self.is_in_cycle(wait):
+            raise Broken("no_cycle_of_waits", f"{wait.id} was refused, and closed no cycle")
+        self.waits.pop(body["id"], None)
         if wait is None or state not in ("GRANTED", "TIMEOUT", "REFUSED", "LEFT"):
             raise Broken("every_waiter_is_served_or_told_within_its_bound", f"{body['id']} ended {state} twice")
         if state == "TIMEOUT" and wait.asks(self.at):
@@ -212,6 +212,7 @@ class Reference(State):
 
     def _incident_put(self, body: Body) -> None:
         self.incidents[body["id"]] = body
+        self.step.moved = True
 
     def _principal_put(self, body: Body) -> None:
         (self.disabled.add if body.get("disabled") else self.disabled.discard)(body["id"])
@@ -267,6 +268,7 @@ class Reference(State):
 
     def swept(self) -> None:
         """Judge the state after a sweep that has nothing left to do."""
+        self.require_no_cycle()
         if self.backlog:
             raise Broken("every_waiter_is_served_or_told_within_its_bound", "a sweep left something over")
         for held in self.leases.values():

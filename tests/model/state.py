@@ -73,7 +73,7 @@ class Step:
     served: dict[str, Wait] = field(default_factory=dict)
     receipts: set[str] = field(default_factory=set)
     closed: set[str] = field(default_factory=set)
-    began: bool = False
+    moved: bool = False
     preempts: set[str] = field(default_factory=set)
     raised_by: dict[str, str] = field(default_factory=dict)
 
@@ -215,22 +215,24 @@ class State:
             and all(self.token_due(fence_of(op), op, wait.holder) is not None for op in wait.ops)
         )
 
-    def require_no_cycle(self) -> None:
-        """Refuse a state in which somebody waits for itself."""
+    def waits_for(self) -> dict[str, set[str]]:
+        """Return the holders that each waiting holder waits for."""
         waits: dict[str, set[str]] = {}
         for wait in self.waits.values():
             if wait.asks(self.at):
                 waits.setdefault(wait.holder, set()).update(self.blockers(wait))
+        return waits
+
+    def require_no_cycle(self) -> None:
+        """Refuse a state in which somebody waits for itself."""
+        waits = self.waits_for()
         for start, first in waits.items():
-            seen: set[str] = set()
-            frontier = list(first)
-            while frontier:
-                each = frontier.pop()
-                if each not in seen:
-                    seen.add(each)
-                    frontier.extend(waits.get(each, ()))
-            if start in seen:
+            if start in _reached(waits, first):
                 raise Broken("no_cycle_of_waits", f"{start} waits for itself: {waits}")
+
+    def is_in_cycle(self, wait: Wait) -> bool:
+        """Whether a wait leads back to its holder."""
+        return wait.holder in _reached(self.waits_for(), self.blockers(wait))
 
     def has_cycle(self) -> bool:
         """Whether somebody waits for itself."""
@@ -239,3 +241,15 @@ class State:
         except Broken:
             return True
         return False
+
+
+def _reached(waits: dict[str, set[str]], first: set[str]) -> set[str]:
+    """Return the holders that are waited for from `first` on, themselves included."""
+    seen: set[str] = set()
+    frontier = list(first)
+    while frontier:
+        each = frontier.pop()
+        if each not in seen:
+            seen.add(each)
+            frontier.extend(waits.get(each, ()))
+    return seen

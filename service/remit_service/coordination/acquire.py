@@ -67,9 +67,9 @@ def _judged(work: Work, command: Acquire) -> Generator[Ask, Verdict, tuple[Gate,
     if not _may_go_on(gate):
         return gate, []
     holdings = _holdings(work, command, gate.claims)
-    freed = [*expire_near(work, holdings), *_lapsed_near(work, holdings)]
-    if freed:
-        yield from settle(work, freed)
+    freed, changed = [*expire_near(work, holdings), *_lapsed_near(work, holdings)], len(work.changes)
+    yield from settle(work, freed)
+    if freed or len(work.changes) > changed:
         gate = gate_of((yield from _verdicts(work, command)))
     return gate, holdings
 

@@ -13,7 +13,7 @@ from remit_service.coordination.behind import after, before, in_the_way, rivals,
 from remit_service.coordination.queue import rank
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from remit_service.coordination.queue import Rank
     from remit_service.coordination.values import Record
@@ -40,18 +40,32 @@ def grant_closes_cycle(work: Work, newcomer: Record) -> str | None:
     return _way_to(work, kept_waiting, _blockers_of(work, me)) if kept_waiting else None
 
 
-def is_in_cycle(work: Work, waiter: Record) -> bool:
-    """Whether a wait has come to lead back to its holder, because the order of its queue has moved.
+def tied(work: Work) -> Iterator[Record]:
+    """Iterate the waits that have come to lead back to their holders, because the order of a queue has moved.
 
-    The order of requests is total, so only who holds or asks for something else besides can be in a cycle.
+    The youngest comes first, and is to be ended before the next is asked for. The order of requests is total, so only
+    who holds or asks for something else besides can be in a cycle.
     """
-    tables, me = work.view.coordination, waiter["holder"]
-    if len(tables.waiting.get(me, ())) + len(tables.held.get(me, ())) < 2:  # noqa: PLR2004 - this one and another
-        return False
-    return _way_to(work, {me}, blockers(work, waiter)) is not None
+    known: dict[str, set[str]] = {}
+
+    def asked(waiter: Record) -> set[str]:
+        if waiter["id"] not in known:
+            known[waiter["id"]] = blockers(work, waiter)
+        return known[waiter["id"]]
+
+    for waiter in sorted(_asking(work, work.view.coordination.entangled), key=_age, reverse=True):
+        if _way_to(work, {waiter["holder"]}, asked(waiter), asked) is not None:
+            yield waiter
+            known.clear()
 
 
-def _way_to(work: Work, goals: set[str], starts: set[str]) -> str | None:
+def _age(waiter: Record) -> tuple[int, int, str]:
+    return waiter["since"], waiter["revision"], waiter["id"]
+
+
+def _way_to(
+    work: Work, goals: set[str], starts: set[str], blockers_of: Callable[[Record], set[str]] | None = None
+) -> str | None:
     """Return the first of `starts` from which somebody of `goals` is waited for, or None.
 
     Requests of one shape wait for the same, the later for all that the earlier do: of a long queue for one key only the
@@ -70,7 +84,7 @@ def _way_to(work: Work, goals: set[str], starts: set[str]) -> str | None:
             if known is not None and place <= known:
                 continue
             asked[waiter["shape"]] = place
-            for holder in sorted(blockers(work, waiter)):
+            for holder in sorted(blockers(work, waiter) if blockers_of is None else blockers_of(waiter)):
                 if holder in goals:
                     return first[waiter["holder"]]
                 if holder not in first:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from remit_service.coordination.gate import lasting
+from remit_service.coordination.settle import settle
 from remit_service.coordination.values import Answer, Ask, Refusal, Steps
 from remit_service.coordination.work import Work, refuse
 
@@ -49,4 +50,6 @@ def declare(work: Work, command: DeclareIncident) -> Steps:
     )
     if not same:
         work.change("incident.put", record)
+        # Who responds to it comes earlier in its queues from now on, or no longer does.
+        yield from settle(work, ())
     return Answer(result={name: record[name] for name in ("incident_id", "severity", "resource_key", "status")})

@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from remit_service.coordination.behind import keys_of, still_asks, waiters_near
-from remit_service.coordination.deadlock import is_in_cycle
+from remit_service.coordination.deadlock import tied
 from remit_service.coordination.fence import Blocked
 from remit_service.coordination.gate import WAITABLE, gate_of
 from remit_service.coordination.grant import grant, tokens_of
@@ -34,7 +34,10 @@ if TYPE_CHECKING:
 
 
 def settle(work: Work, keys: Iterable[str], looked_at: Iterable[str] = ()) -> Asking:
-    """Grant what the waiters around some keys can be granted now.
+    """Grant what the waiters around some keys can be granted now, once no wait leads back to its holder.
+
+    Ageing moves the order of a queue with time alone, and an incident moves it when it is declared. Without keys this
+    looks only for the cycles that such a move has closed.
 
     Args:
         work: The step.
@@ -55,9 +58,11 @@ class _Settling:
 
     def __init__(self, work: Work, keys: Iterable[str], looked_at: Iterable[str]) -> None:
         self.work = work
-        self.goes_on = True
         self._keys = dict.fromkeys(keys)
         self._looked_at = dict.fromkeys(looked_at)
+        self.goes_on = bool(self._keys)
+        if work.view.coordination.may_be_tied:
+            self._untie()
 
     def look(self) -> Asking:
         """Go through the queue once, in its order; ends early where that order has changed."""
@@ -79,15 +84,14 @@ class _Settling:
             if work.record("waiter", waiter["id"]) is None and waiter["acquisition"] == "WEIGHTED_FAIR":
                 # Serving one class puts the others before it, in the queue it was served from.
                 self._keys.update(dict.fromkeys(keys_of(waiter)))
-                self._break_cycles()
+                self._untie()
                 self.goes_on = True
                 return
 
-    def _break_cycles(self) -> None:
-        """Where the new order has closed a cycle of waits, the youngest gives way."""
-        for waiter in sorted(self._alive(), key=lambda each: (each["since"], each["revision"]), reverse=True):
-            if is_in_cycle(self.work, waiter):
-                self._end_unserved(waiter, refuse("deadlock_avoided", "wait"))
+    def _untie(self) -> None:
+        """Where a new order has closed a cycle of waits, the youngest gives way."""
+        for waiter in tied(self.work):
+            self._end_unserved(waiter, refuse("deadlock_avoided", "wait"))
 
     def _alive(self) -> list[Record]:
         """Return the waiters around the keys that still ask; the others are told, and what they leave is looked at."""

@@ -77,12 +77,17 @@ class Sweeper:
         ends = [free for key, free in tables.delays.items.items() if key in tables.waiters.at]
         return min(ends, default=None)
 
+    def has_work(self) -> bool:
+        """Whether something is over or left over, or time may have closed a cycle of waits."""
+        may_be_tied = self._coordinator.view.coordination.may_be_tied
+        return self._woken.is_set() or may_be_tied or self.due_in_seconds() <= 0
+
     async def _run(self) -> None:
         while True:
             with contextlib.suppress(TimeoutError):
                 pause = self.due_in_seconds() + _CHANCE.random() * JITTER_SECONDS
                 await asyncio.wait_for(self._woken.wait(), pause)
-            if not self._woken.is_set() and self.due_in_seconds() > 0:
+            if not self.has_work():
                 continue
             # Before the sweep and not after it: who wakes it meanwhile asks for another.
             self._woken.clear()

@@ -53,6 +53,7 @@ def _begin(view: View, tables: Coordination, body: Body, journal: Journal) -> No
     lease_id = body["id"]
     tables.leases.add(view, lease_id, [entry["key"] for entry in body["keys"]], journal)
     enter(tables.held, body["holder"], lease_id, journal)
+    entangle(tables, body["holder"], journal)
     enter(tables.asked_by, (NOUN, body["point"]), lease_id, journal)
     rest(tables, NOUN, body, journal)
     tables.delays.drop(body["resource_key"], journal)
@@ -96,6 +97,7 @@ def end_lease(view: View, body: Body, journal: Journal, _revision: int, _at: Ins
             raise_fence(view, lease_id, (key, field, part), raised[fence_key], journal)
     tables.leases.remove(lease_id, journal)
     journal.leave(tables.held, known["holder"], lease_id)
+    entangle(tables, known["holder"], journal)
     journal.leave(tables.asked_by, (NOUN, known["point"]), lease_id)
     rest_no_more(tables, NOUN, known, journal)
     unschedule(tables, NOUN, lease_id, journal)
@@ -147,6 +149,16 @@ def _shown_by(noun: str, body: Body) -> set[tuple[str, str]]:
     shown = [("capability", (each.get("capability") or {}).get("capability_id")) for each in contexts]
     shown += [("approval", each.get("approval_id")) for each in contexts]
     return {(kind, item) for kind, item in shown if isinstance(item, str)}
+
+
+def entangle(tables: Coordination, principal: str, journal: Journal) -> None:
+    """Note whether a principal waits, and has something else besides, now that it has more or less of either."""
+    waiting, held = len(tables.waiting.get(principal, ())), len(tables.held.get(principal, ()))
+    if waiting and waiting + held > 1:
+        if principal not in tables.entangled:
+            journal.put(tables.entangled, principal, None)
+    else:
+        journal.drop(tables.entangled, principal)
 
 
 def enter(table: dict[Any, Any], key: Any, item: Any, journal: Journal) -> None:

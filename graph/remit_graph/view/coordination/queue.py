@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from remit_graph.view.coordination.due import schedule, unschedule
-from remit_graph.view.coordination.leases import enter, rest, rest_no_more
+from remit_graph.view.coordination.leases import entangle, enter, rest, rest_no_more
 
 if TYPE_CHECKING:
     from remit_graph.model.instant import Instant
@@ -23,6 +23,7 @@ Body = Mapping[str, Any]
 WAITER: Final = "waiter"
 OPERATION: Final = "operation"
 BACKLOG: Final = "backlog"
+FIFO: Final = "FIFO"
 
 
 def waiter_keys(waiter: Body) -> Iterable[str]:
@@ -38,6 +39,9 @@ def put_waiter(view: View, body: Body, journal: Journal, _revision: int, _at: In
     if known is None:
         tables.waiters.add(view, waiter_id, waiter_keys(body), journal)
         enter(tables.waiting, body["holder"], waiter_id, journal)
+        entangle(tables, body["holder"], journal)
+        if body["acquisition"] != FIFO:
+            journal.put(tables.shifting, waiter_id, None)
         enter(tables.asked_by, (WAITER, body["point"]), waiter_id, journal)
     else:
         rest_no_more(tables, WAITER, known, journal)
@@ -55,6 +59,8 @@ def end_waiter(view: View, body: Body, journal: Journal, _revision: int, _at: In
         return
     tables.waiters.remove(waiter_id, journal)
     journal.leave(tables.waiting, known["holder"], waiter_id)
+    entangle(tables, known["holder"], journal)
+    journal.drop(tables.shifting, waiter_id)
     journal.leave(tables.asked_by, (WAITER, known["point"]), waiter_id)
     rest_no_more(tables, WAITER, known, journal)
     unschedule(tables, WAITER, waiter_id, journal)

@@ -39,6 +39,8 @@ class Coordination:
     Attributes:
         leases, waiters: By the keys they are on.
         held, waiting, operating, editing: Principal to the ids of its leases, waiters, operations and presences.
+        entangled: Principals that wait, and hold or wait for something else besides: only they can be in a cycle.
+        shifting: Waiters whose place may change with time alone: all but those that are served in the order they came.
         asked_by: (noun, enforcement point) to the ids that were asked for through it.
         members: Fence key to its unreleased leases under a token that no conflicting raise has passed, with the token.
         fences: Resource key to the last token of each of its fences, by field or `*`.
@@ -68,6 +70,8 @@ class Coordination:
         self.waiting: Members = {}
         self.operating: Members = {}
         self.editing: Members = {}
+        self.entangled: dict[str, None] = {}
+        self.shifting: dict[str, None] = {}
         self.asked_by: dict[tuple[str, str], dict[str, None]] = {}
         self.members: dict[str, dict[str, int]] = {}
         self.fences = Kept(KEYS_KEPT)
@@ -99,6 +103,11 @@ class Coordination:
     def is_idle(self) -> bool:
         """Whether nobody holds, waits, edits or transfers anything, and no incident is open."""
         return not (self.leases or self.waiters or self.present or self.incidents or self.frozen)
+
+    @property
+    def may_be_tied(self) -> bool:
+        """Whether time alone may have closed a cycle of waits."""
+        return bool(self.entangled and self.shifting)
 
     def is_superseded(self, key: str, version: object) -> bool:
         """Whether a completed operation on `key` is known to have replaced this version by another."""
