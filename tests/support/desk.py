@@ -129,7 +129,12 @@ class Desk:
 
     async def walk(self, begun: Reply, *, final: str | None, version: str = "v1") -> Reply:
         """Walk an operation from its begin to its receipt; stops before `complete` where `final` is None."""
-        name, token = begun.body["coordination_id"], begun.body["lease_epoch"]
+        return await self.walk_on(
+            begun.body["coordination_id"], begun.body["lease_epoch"], final=final, version=version
+        )
+
+    async def walk_on(self, name: str, token: int, *, final: str | None = "v2", version: str = "v1") -> Reply:
+        """Walk a begun operation of this name, as `walk` does."""
         reply = await self.operations.precondition(name, self.caller, current_version=version)
         assert not reply.is_refused, reply
         reply = await self.operations.executed(name, self.caller, token=token, result="applied")
