@@ -28,12 +28,14 @@ class DecisionPoint:
         self.port = free_port()
         self.url = f"http://127.0.0.1:{self.port}"
         self.order = folder / f"{name}.order"
+        self.secrets = secrets or {}
+        self.store = store or f"sqlite:///{folder / 'remit.db'}"
         command = [
             sys.executable, "-m", "tests.chaos.dying_point", str(self.order),
-            "--store", store or f"sqlite:///{folder / 'remit.db'}", "serve",
+            "--store", self.store, "serve",
             "--listen", f"127.0.0.1:{self.port}", "--world", str(SEO), "--anonymous-loopback",
         ]  # fmt: skip
-        environment = {"REMIT_DECISION_LOG": "none", "REMIT_REPLICA": name, "PYTHONPATH": str(ROOT), **(secrets or {})}
+        environment = {"REMIT_DECISION_LOG": "none", "REMIT_REPLICA": name, "PYTHONPATH": str(ROOT), **self.secrets}
         self.process = Process(command, folder / name, environment)
 
     def start(self) -> None:

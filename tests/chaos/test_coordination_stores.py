@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from concurrent.futures import ThreadPoolExecutor
 from signal import SIGCONT, SIGSTOP
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,7 @@ from remit_graph.neo4j import Neo4jLedger
 from tests.chaos.coordination_points import WRITE, DecisionPoint, Worker, begin
 from tests.contract.ledgers import patient
 from tests.support.process import wait_until
+from tests.support.store_lock import StoreLock
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -42,6 +44,14 @@ def pair(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
     yield points
     for each in points:
         each.process.stop()
+
+
+@pytest.fixture(scope="module")
+def lock(pair: Pair) -> Iterator[StoreLock]:
+    """A process that can hold the store's own write lock."""
+    other = StoreLock(pair[0].store, pair[0].secrets.get("REMIT_STORE_PASSWORD", ""))
+    yield other
+    other.close()
 
 
 def found(server: Neo4jServer) -> None:
@@ -145,3 +155,21 @@ def test_a_decision_point_killed_between_decide_and_append(pair: Pair, when: str
     leases = [change["body"] for entry in begun for change in entry["changes"]]
     assert len([each for each in leases if each["resource_key"] == post]) == 1
     assert httpx.get(f"{one.url}/v1/leases?under={post}").json()["leases"][0]["holder"] == "instance:seo-agent-7"
+
+
+@pytest.mark.feature("S62", "S86")
+def test_a_locked_store_gives_nobody_anything(pair: Pair, lock: StoreLock) -> None:
+    """While another transaction holds the store, nothing begins over either decision point, and both still decide."""
+    post, bodies = "wp:post:1025", {}
+    for each, agent in zip(pair, ("7", "8"), strict=True):
+        bodies[each.url] = begin(f"instance:seo-agent-{agent}", "UPDATE_CANONICAL", post)
+    with ThreadPoolExecutor() as threads, httpx.Client(timeout=60) as client, lock.held():
+        sent = [threads.submit(httpx.post, f"{url}/v1/operations", json=bodies[url], timeout=60) for url in bodies]
+        decided = [client.post(f"{url}/access/v1/evaluation", json=bodies[url]).json() for url in bodies]
+        told = [each.result() for each in sent]
+        held = [client.get(f"{url}/v1/leases?under={post}").json()["leases"] for url in bodies]
+    later = httpx.post(f"{pair[0].url}/v1/operations", json=bodies[pair[0].url], timeout=60)
+
+    assert [(each.status_code, each.json()["code"]) for each in told] == [(503, "authority_stale")] * 2
+    assert [each["decision"] for each in decided] == [True, True]
+    assert (held, later.status_code) == ([[], []], 201)
