@@ -106,7 +106,7 @@ async def test_the_sweeper_looks_while_time_may_close_a_cycle(tmp_path: Path) ->
     async with desk_on(sqlite_in(tmp_path)) as desk:
         await desk.take("instance:release-1", "WORK", "queue:fifo:1", ttl=600)
         await desk.take("instance:d", "WORK", "queue:priority:1", ttl=600)
-        options = {"wait": 500, "keep_alive": 200}
+        options: dict[str, Any] = {"wait": 500, "keep_alive": 200}
         waiting = [
             await desk.take("instance:c", "WORK", key, **options) for key in ("queue:fifo:1", "queue:priority:1")
         ]
