@@ -183,9 +183,17 @@ class DecisionPoint:
         return await self._recorded(decision, evaluation, caller, {**(labels or {}), "kind": "explain"})
 
     def judge_now(self, evaluation: Evaluation, caller: Caller, *, view: View, at: Instant) -> Decision:
-        """Decide in this process, whatever engine answers decisions; no record: one of many that make up a search."""
+        """Decide in this process, whatever engine answers decisions; no record: one of many that make up an answer."""
+        return self.judge(self.prepare_now(evaluation, caller, view=view, at=at))
+
+    def prepare_now(self, evaluation: Evaluation, caller: Caller, *, view: View, at: Instant) -> Prepared:
+        """Collect the facts of a question as they are in `view`."""
+        return self._prepared(evaluation, caller, view, at)
+
+    def judge(self, prepared: Prepared) -> Decision:
+        """Decide what was prepared in this process, whatever engine answers decisions; no record."""
         policy = self.policy
-        return decide_now(self._prepared(evaluation, caller, view, at), partial(ask_now, policy), rules=policy)
+        return decide_now(prepared, partial(ask_now, policy), rules=policy)
 
     async def _decide(
         self, evaluation: Evaluation, caller: Caller, *, view: View | None = None, at: Instant | None = None

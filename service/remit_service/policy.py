@@ -56,6 +56,11 @@ class Policy:
         """Digest of the bundle."""
         return self.bundle.revision
 
+    @property
+    def tells_names_apart(self) -> bool:
+        """Whether a rule may do more with the name of a resource or an edge than to compare it with another one."""
+        return self.bundle.tells_names_apart
+
 
 def policy_of(bundle: Bundle, engine: PolicyEngine | None = None, *, leases: LeasePolicy | None = None) -> Policy:
     """Compile a bundle and read its data.

@@ -20,26 +20,37 @@ if TYPE_CHECKING:
 
     from remit_graph.view.state import View
     from remit_service.decision.caller import Caller
+    from remit_service.decision.decide import Prepared
     from remit_service.decision.decision import Decision
     from remit_service.decision.request import Evaluation
 
 
 class Judge:
-    """Decides single questions with the shipped policy, where nothing is held."""
+    """Decides single questions where nothing is held."""
+
+    def __init__(self, files: tuple[tuple[str, str], ...] = ()) -> None:
+        """Take the shipped policy, with files of a site laid over it."""
+        self.policy = policy_with(files)
+
+    def prepare_now(self, evaluation: Evaluation, caller: Caller, *, view: View, at: int) -> Prepared:
+        """Collect the facts."""
+        return prepare(evaluation, caller, view, at, rules=self.policy, coordination=NO_COORDINATION)
+
+    def judge(self, prepared: Prepared) -> Decision:
+        """Decide."""
+        return decide_now(prepared, partial(ask_now, self.policy), rules=self.policy)
 
     def judge_now(self, evaluation: Evaluation, caller: Caller, *, view: View, at: int) -> Decision:
-        """Decide."""
-        policy = policy_with(())
-        prepared = prepare(evaluation, caller, view, at, rules=policy, coordination=NO_COORDINATION)
-        return decide_now(prepared, partial(ask_now, policy), rules=policy)
+        """Decide one question alone."""
+        return self.judge(self.prepare_now(evaluation, caller, view=view, at=at))
 
 
 JUDGE: Any = Judge()
 
 
-def searched(view: View, kind: str, body: Mapping[str, Any]) -> list[str]:
+def searched(view: View, kind: str, body: Mapping[str, Any], judge: Any = JUDGE) -> list[str]:
     """Return what a search finds, in order."""
-    walk = Walk(JUDGE, parse_query(kind, body), CALLER, limit=100_000, after="")
+    walk = Walk(judge, parse_query(kind, body), CALLER, limit=100_000, after="")
     assert walk.slice(view, NOW, Catalogue(), until=inf, deadline=inf)
     assert walk.cause is None
     return [candidate for candidate, _ in walk.found]

@@ -8,6 +8,7 @@ import pytest
 
 from remit_service.bundle.build import build_bundle
 from remit_service.bundle.errors import BundleRefused
+from remit_service.bundle.folder import read_folder, shipped_policy
 from tests.support.engines import a_bundle, policy_files, rego
 
 if TYPE_CHECKING:
@@ -246,3 +247,37 @@ def test_formats_and_patterns_that_agree_are_taken() -> None:
 def test_rego_helper_strips_indentation() -> None:
     """What tests write is what is built."""
     assert rego("\n    package a\n\n    x := 1\n") == b"package a\n\nx := 1\n"
+
+
+@pytest.mark.parametrize(
+    ("rules", "reads"),
+    [
+        ("x if input.request.context.score > 3", False),
+        ("x if input.resource.type == `wp:post`", False),
+        ("x if input.resource.key == `wp:post:1`", True),
+        ("x if input.resource.coordination_key == `wp:post:1`", True),
+        ("x if `wp` in input.resource.ancestors", True),
+        ("x := object.keys(input.resource)", True),
+        ("x := input.request.resource", True),
+        ("x if input.chains[_].hops[_].edge_id == `g`", True),
+        ("x if count(input.near_misses) > 3", True),
+        ("x := data.remit.authority.asked", True),
+        ("x := data[input.action.name]", True),
+        ("x := input[input.action.name]", True),
+    ],
+)
+def test_reading_names_is_found_out(rules: str, *, reads: bool) -> None:
+    """A site rule that may read the name of a resource or an edge, itself or through a shipped rule, says so."""
+    shipped = read_folder(shipped_policy())
+    source = f"package custom\n\n{rules}\n"
+
+    assert build_bundle({**shipped, "custom/custom.rego": source.encode()}).tells_names_apart is reads
+
+
+def test_a_shipped_rule_that_was_changed_may_read_anything() -> None:
+    """Only the rules that came with this program are known to compare names and no more."""
+    shipped = read_folder(shipped_policy())
+    path = "remit/authority/authority.rego"
+
+    assert not build_bundle(shipped).tells_names_apart
+    assert build_bundle({**shipped, path: shipped[path] + b"\n# ours\n"}).tells_names_apart

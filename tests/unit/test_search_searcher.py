@@ -42,7 +42,8 @@ class OnePoint:
         self.replica = Replica(ledger, SimpleNamespace(monotonic=lambda: 0.0))
         keys = [Change("resource.put", {"key": f"doc:{number:05}"}) for number in range(resources)]
         self.replica.view = graph([READER], keys)
-        self.judge_now = JUDGE.judge_now
+        self.policy = JUDGE.policy
+        self.prepare_now, self.judge = JUDGE.prepare_now, JUDGE.judge
 
     @property
     def view(self) -> Any:
@@ -114,11 +115,11 @@ async def test_a_search_stays_at_its_revision_while_the_view_moves() -> None:
     point: Any = OnePoint(400)
     searcher, begun = Searcher(point, deadline_seconds=60), asyncio.Event()
 
-    def judge_now(*args: Any, **options: Any) -> Any:
+    def prepare_now(*args: Any, **options: Any) -> Any:
         begun.set()
-        return JUDGE.judge_now(*args, **options)
+        return JUDGE.prepare_now(*args, **options)
 
-    point.judge_now = judge_now
+    point.prepare_now = prepare_now
     search = asyncio.create_task(follow(searcher))
     await begun.wait()
     assert not search.done()

@@ -73,6 +73,40 @@ def ground_of(view: View, key: str, at: Instant) -> Ground:
     kept = view.grounds.get(key)
     if isinstance(kept, Ground):
         return kept
+    ground, windowed = _below(view, key, at) or _searched(view, key, at)
+    if not windowed:
+        if len(view.grounds) >= MAX_KEPT:
+            view.grounds.clear()
+        view.grounds[key] = ground
+    return ground
+
+
+def _below(view: View, key: str, at: Instant) -> tuple[Ground, bool] | None:
+    """Return the ground of a key that is part of nothing but its prefix: that one's, and what the key itself adds."""
+    prefix = key.rpartition(":")[0]
+    if not prefix or any(True for _ in view.outgoing(EdgeType.PART_OF, key)):
+        return None
+    above = ground_of(view, prefix, at)
+    if view.grounds.get(prefix) is not above or key in above.keys or len(above.keys) + 1 >= MAX_ANCESTORS:
+        # It changes with time, goes round, or is cut by the bound: looked for from the key itself.
+        return None
+    stored = view.resources.get(key)
+    attributes = stored.attributes if stored is not None else {}
+    own = {name: attributes.get(name) for name in view.realm.dimensions}
+    added = view.selectors.covering((key,))
+    ground = Ground(
+        key=key,
+        keys=(key, *above.keys),
+        dimensions={name: [value] if isinstance(value, str) else above.dimensions[name] for name, value in own.items()},
+        covering=tuple(sorted({*above.covering, *added})) if added else above.covering,
+        attributes=attributes,
+        until=above.until,
+    )
+    return ground, False
+
+
+def _searched(view: View, key: str, at: Instant) -> tuple[Ground, bool]:
+    """Return the ground of any key, and whether it changes with time alone."""
     levels, windowed, until = _levels(view, key, at)
     keys = tuple(each for level in levels for each in level)
     stored = view.resources.get(key)
@@ -84,11 +118,7 @@ def ground_of(view: View, key: str, at: Instant) -> Ground:
         attributes=stored.attributes if stored is not None else {},
         until=until,
     )
-    if not windowed:
-        if len(view.grounds) >= MAX_KEPT:
-            view.grounds.clear()
-        view.grounds[key] = ground
-    return ground
+    return ground, windowed
 
 
 class Moved:

@@ -14,6 +14,7 @@ engine = EmbeddedEngine(bundle)
 from __future__ import annotations
 
 import json
+from functools import cache
 from typing import TYPE_CHECKING, Final
 
 from remit_service.bundle.annotations import Source, annotation_problems, entrypoint_names
@@ -21,6 +22,7 @@ from remit_service.bundle.capabilities import objection
 from remit_service.bundle.data import DATA_NAMES, Tree, data_tree
 from remit_service.bundle.digest import GENERATED, REVISION_FILE, policy_revision
 from remit_service.bundle.errors import BundleRefused, Problem
+from remit_service.bundle.folder import read_folder, shipped_policy
 from remit_service.bundle.model import ROOTS, Bundle, revision_data
 from remit_service.bundle.rego import Module, parse_module
 from remit_service.bundle.site_rules import SiteRules
@@ -62,6 +64,7 @@ def build_bundle(files: Mapping[str, bytes]) -> Bundle:
         site_rules=site.names(),
         site_rules_can_fail=site.can_fail(),
         site_rules_iterate=site.iterates(),
+        tells_names_apart=site.reads_names() or not _is_shipped(published),
     )
 
 
@@ -69,6 +72,24 @@ def _is_published(path: str) -> bool:
     if path in GENERATED or path.endswith(_TEST_SUFFIX):
         return False
     return path.endswith(".rego") or path.rpartition("/")[2] in DATA_NAMES
+
+
+def _is_shipped(files: Mapping[str, bytes]) -> bool:
+    """Whether the rules of the package `remit` are those that come with this program."""
+    return {path: content for path, content in files.items() if _is_own_rule(path)} == _shipped_rules()
+
+
+def _is_own_rule(path: str) -> bool:
+    return path.startswith("remit/") and path.endswith(".rego")
+
+
+@cache
+def _shipped_rules() -> Mapping[str, bytes]:
+    return {
+        path: content
+        for path, content in read_folder(shipped_policy()).items()
+        if _is_published(path) and _is_own_rule(path)
+    }
 
 
 def _parsed(files: Mapping[str, bytes]) -> list[Module]:

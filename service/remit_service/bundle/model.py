@@ -35,6 +35,11 @@ class Bundle:
     """Whether a site rule calls what fails on a value of an unexpected type."""
     site_rules_iterate: bool
     """Whether a site rule loops over anything that is not written out in the rule."""
+    tells_names_apart: bool
+    """Whether a rule may do more with the name of a resource or an edge than to compare it with another one.
+
+    The shipped rules do not (tests/properties/test_search_laws.py); this is what a site may have added or changed.
+    """
 
     def __post_init__(self) -> None:
         """Make the files unchangeable."""

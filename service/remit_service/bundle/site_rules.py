@@ -20,6 +20,18 @@ if TYPE_CHECKING:
     from remit_service.bundle.rego import Module, Reference, Rule
 
 DENY: Final = "deny"
+NAMES: Final = (
+    "/request/resource/id",
+    "/resource/key",
+    "/resource/coordination_key",
+    "/resource/ancestors",
+    "/chains",
+    "/near_misses",
+)
+"""Where the input has names of the resource and of edges that say nothing about them (`search.likeness`)."""
+
+_SHIPPED: Final = "data.remit."
+
 INSTANT: Final = "/request/at"
 """A site rule that reads it makes decisions depend on time, so they are not cached (rules.md 13)."""
 
@@ -54,6 +66,21 @@ class SiteRules:
     def is_time_dependent(self) -> bool:
         """Whether a site rule reads the instant of the request, or may read it."""
         return any(_may_read(reference, INSTANT) for reference in self._input_references())
+
+    def reads_names(self) -> bool:
+        """Whether a site rule reads the name of a resource or of an edge, or may read it through a shipped rule."""
+        for module, rule in self._all():
+            named = [each.name for each in rule.scan.calls]
+            named += [".".join((each.root, *each.path)) for each in rule.scan.references]
+            reached = (module.resolved(each) for each in named)
+            # `data` alone is what goes on with a name that is only known when the rule runs.
+            if any(each == "data" or f"{each}.".startswith(_SHIPPED) for each in reached):
+                return True
+        return any(
+            _may_read(reference, name) or reference.pointer.startswith(f"{name}/")
+            for reference in self._input_references()
+            for name in NAMES
+        )
 
     def can_fail(self) -> bool:
         """Whether a site rule uses an operation that fails on a value of an unexpected type."""

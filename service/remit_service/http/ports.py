@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Protocol
 
-from remit_service.search.ports import Searchable
+from remit_service.search.ports import Naming, Searchable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from remit_service.decision.request import Evaluation
 
 
-class PolicyInForce(Protocol):
+class PolicyInForce(Naming, Protocol):
     """The bundle that decides now."""
 
     @property

@@ -10,7 +10,7 @@ from bisect import bisect_right
 from typing import TYPE_CHECKING, Final
 
 from remit_graph.view.ground import ground_of
-from remit_graph.view.reach import reachable_subjects, root_selectors
+from remit_graph.view.reach import Roots, reachable_subjects
 from remit_service.decision.resolve import resolve
 
 if TYPE_CHECKING:
@@ -58,8 +58,8 @@ def _subjects(query: Query, question: Question, view: View, after: str) -> Itera
 def _resources(query: Query, question: Question, view: View, catalogue: Catalogue, after: str) -> Iterator[str | None]:
     if question.principal is None or question.action is None:
         return
-    selectors = frozenset(root_selectors(view, question.principal.id, question.action.class_))
-    if not selectors:
+    roots = Roots(view, question.principal.id, question.action.class_)
+    if not roots.any:
         return
     yield from catalogue.build(view)
     type_name = query.entity_type or ""
@@ -69,7 +69,6 @@ def _resources(query: Query, question: Question, view: View, catalogue: Catalogu
         resolved = view.registry.resolve(type_name, identifier)
         if resolved is None or resolved.key not in view.resources:
             continue
-        ground = ground_of(view, resolved.key, question.at)
         # What covers the key is found in the index: a subject may hold as many selectors as there are resources.
-        if not selectors.isdisjoint(ground.covering):
+        if roots.cover(ground_of(view, resolved.key, question.at)):
             yield identifier

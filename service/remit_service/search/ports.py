@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from remit_graph.ports import Ledger
     from remit_graph.view.state import View
     from remit_service.decision.caller import Caller
+    from remit_service.decision.decide import Prepared
     from remit_service.decision.decision import Decision
     from remit_service.decision.request import Evaluation
     from remit_service.replica.past import Past
@@ -33,6 +34,18 @@ class Replica(Protocol):
         """Call `listener` with every entry right after the view has it."""
 
 
+class Naming(Protocol):
+    """What a search asks of the policy in force itself."""
+
+    @property
+    def revision(self) -> str:
+        """Digest of the bundle."""
+
+    @property
+    def tells_names_apart(self) -> bool:
+        """Whether a rule may do more with a name than to compare it with another one."""
+
+
 class Searchable(Protocol):
     """Decides single questions, and says on which view."""
 
@@ -51,8 +64,15 @@ class Searchable(Protocol):
     def now(self) -> Instant:
         """The instant of whatever is decided now."""
 
-    def judge_now(self, evaluation: Evaluation, caller: Caller, *, view: View, at: Instant) -> Decision:
-        """Decide in this process, without recording and without awaiting."""
+    @property
+    def policy(self) -> Naming:
+        """The policy in force."""
+
+    def prepare_now(self, evaluation: Evaluation, caller: Caller, *, view: View, at: Instant) -> Prepared:
+        """Collect the facts of a question, without awaiting."""
+
+    def judge(self, prepared: Prepared) -> Decision:
+        """Decide what was prepared in this process, without recording and without awaiting."""
 
     async def deny_if_stale(self, evaluation: Evaluation, *, fully: bool = False) -> Decision | None:
         """Bring the view to the freshness that is asked for; the deny where it cannot be had."""

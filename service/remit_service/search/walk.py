@@ -6,6 +6,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING
 
 from remit_service.search.candidates import candidates
+from remit_service.search.likeness import Alike, shape_of
 from remit_service.search.query import candidate_question
 
 if TYPE_CHECKING:
@@ -33,6 +34,7 @@ class Walk:
         """Begin after the candidate `after`."""
         self._point, self._query, self._caller = point, query, caller
         self._limit = limit
+        self._alike = Alike()
         self._candidates: Iterator[str | None] | None = None
         self.found: list[tuple[str, str]] = []
         self.last = after
@@ -72,11 +74,18 @@ class Walk:
 
     def _decide(self, candidate: str, view: View, at: Instant) -> None:
         question = candidate_question(self._query, candidate)
-        decision = self._point.judge_now(question, self._caller, view=view, at=at)
-        if decision.deny_is_fault:
-            # Not known is not denied: the page ends before it, and says why.
-            self.cause = decision.codes[0]
-            return
+        prepared = self._point.prepare_now(question, self._caller, view=view, at=at)
+        policy = self._point.policy
+        shape = None if policy.tells_names_apart else shape_of(prepared)
+        outcome = self._alike.find(policy.revision, shape)
+        if outcome is None:
+            decision = self._point.judge(prepared)
+            if decision.deny_is_fault:
+                # Not known is not denied: the page ends before it, and says why.
+                self.cause = decision.codes[0]
+                return
+            outcome = decision.outcome
+            self._alike.note(policy.revision, shape, outcome)
         self.looked_at, self.last = self.looked_at + 1, candidate
-        if decision.outcome in self._query.outcomes:
-            self.found.append((candidate, decision.outcome))
+        if outcome in self._query.outcomes:
+            self.found.append((candidate, outcome))
