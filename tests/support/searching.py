@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from itertools import islice
 from math import inf
 from typing import TYPE_CHECKING, Any
 
@@ -48,19 +49,24 @@ class Judge:
 JUDGE: Any = Judge()
 
 
-def searched(view: View, kind: str, body: Mapping[str, Any], judge: Any = JUDGE) -> list[str]:
-    """Return what a search finds, in order."""
-    walk = Walk(judge, parse_query(kind, body), CALLER, limit=100_000, after="")
+def searched(
+    view: View, kind: str, body: Mapping[str, Any], judge: Any = JUDGE, *, limit: int | None = None
+) -> list[str]:
+    """Return what a search finds, in order: all of it, or its first page."""
+    walk = Walk(judge, parse_query(kind, body), CALLER, limit=limit or 100_000, after="")
     assert walk.slice(view, NOW, Catalogue(), until=inf, deadline=inf)
-    assert walk.cause is None
+    assert walk.cause is None or len(walk.found) == limit
     return [candidate for candidate, _ in walk.found]
 
 
-def decided_one_by_one(view: View, kind: str, body: Mapping[str, Any], everything: Iterable[str]) -> list[str]:
-    """Return those of `everything` whose single evaluation permits to act now."""
+def decided_one_by_one(
+    view: View, kind: str, body: Mapping[str, Any], everything: Iterable[str], *, limit: int | None = None
+) -> list[str]:
+    """Return those of `everything` whose single evaluation permits to act now, or the first of them, in order."""
     query = parse_query(kind, body)
-    return [
+    permitted = (
         each
         for each in sorted(everything)
         if JUDGE.judge_now(candidate_question(query, each), CALLER, view=view, at=NOW).executes
-    ]
+    )
+    return list(islice(permitted, limit))
