@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING
+import re
+from typing import TYPE_CHECKING, LiteralString
 
 import pytest
 
 from remit_graph.drift import Slip
+from remit_graph.errors import HistoryRemoved
 from remit_graph.model.change import Change
-from remit_graph.neo4j import Neo4jLedger
+from remit_graph.neo4j import Neo4jLedger, past
+from remit_graph.neo4j.statements import STATEMENTS
 from tests.contract.ledger_commands import append, edge_begin, edges_end
 from tests.contract.ledgers import Neo4jStore, neo4j_store
 from tests.contract.test_compaction import compacted, filled
@@ -82,6 +85,40 @@ async def test_what_a_row_said_is_kept_no_longer_than_it_holds(store: Neo4jStore
     assert await ledger.check() == []
 
 
+@pytest.mark.feature("S103")
+async def test_the_graph_forgets_coordination_and_keeps_authority(store: Neo4jStore) -> None:
+    """Ended leases and receipts of before the cut go; edges that ended stay, and so does what is of after it."""
+    ledger = await _opened(store)
+    part = {"fence": "title", "fields": ["title"], "domains": ["SEO"]}
+    lease = {
+        "holder": "human:ada", "point": "service:gate", "proof": ["e-1@1"], "expires_at": 1,
+        "resource_key": "wp:post:1",
+        "keys": [{"key": "wp:post:1", "relation": "same", "parts": [part]}],
+        "fencing_tokens": {"wp:post:1#title": 1}, "lease_epoch": 1,
+    }  # fmt: skip
+    receipt = {"principal": "human:ada", "status": "COMPLETED", "versions": [], "wrote": []}
+    await append(ledger, _principal("ada"), edge_begin("e-1"), Change("lease.put", {"id": "l-1", **lease}))
+    await append(
+        ledger,
+        Change("lease.end", {"id": "l-1", "at": 1, "state": "RELEASED", "raised": {}}),
+        Change("receipt.put", {"id": "r-1", "lease_id": "l-1", **receipt}),
+    )
+    await append(ledger, Change("lease.put", {"id": "l-2", **lease}), edges_end(("e-1", 1)))
+    await append(ledger, Change("receipt.put", {"id": "r-2", "lease_id": "l-2", **receipt}))
+
+    await compacted(ledger, 3)
+
+    nodes = "MATCH (node:Lease|WasLease|Receipt) RETURN coalesce(node.ref, node.was_ref) AS ref ORDER BY ref"
+    edges = "MATCH ()-[edge:WAS_MAY_WRITE]->() RETURN edge.edge_id AS ref"
+    assert [await _refs(store, each) for each in (nodes, edges)] == [["lease/l-2", "receipt/r-2"], ["e-1"]]
+    with pytest.raises(HistoryRemoved):
+        await ledger.receipt("r-1")
+    assert await ledger.check() == []
+    again = await append(ledger, Change("receipt.put", {"id": "r-1", **receipt}))
+    assert await ledger.receipt("r-1") == again
+    assert await ledger.check() == []
+
+
 async def test_a_database_from_before_cuts_is_migrated(store: Neo4jStore) -> None:
     """It lacks the indexes of kept rows, says so when it is opened, and can be cut once they are made."""
     ledger = await _opened(store)
@@ -103,6 +140,16 @@ async def test_a_database_from_before_cuts_is_migrated(store: Neo4jStore) -> Non
     assert await ledger.check() == []
 
 
+def test_the_query_names_the_labels_of_the_nouns() -> None:
+    """What is looked for is what is taken out."""
+    labels = set(re.findall(r"[:|](\w+)", STATEMENTS["things_to_sweep"])) - {"Entity"}
+
+    assert labels == set(past.LABELS)
+
+
 async def _kept(store: Neo4jStore) -> list[str]:
-    rows = await asyncio.to_thread(store.server.query, "MATCH (kept:Kept) RETURN kept.ref AS ref ORDER BY ref")
-    return [row["ref"] for row in rows]
+    return await _refs(store, "MATCH (kept:Kept) RETURN kept.ref AS ref ORDER BY ref")
+
+
+async def _refs(store: Neo4jStore, query: LiteralString) -> list[str]:
+    return [row["ref"] for row in await asyncio.to_thread(store.server.query, query)]

@@ -75,6 +75,19 @@ def test_history_is_removed_once_it_was_agreed_to() -> None:
 
 
 @pytest.mark.usefixtures("_store")
+def test_the_policy_in_force_at_the_cut_is_found_by_its_digest() -> None:
+    """What was replaced before it is not, and whoever asks for it is told how far back history goes."""
+    revision = remit("policy", "activate")[1]["policy_revision"]
+    remit("store", "compact", "--keep-days", "0", "--yes")
+
+    again = remit("policy", "activate", "--revision", revision)
+    unknown = said("policy", "activate", "--revision", "sha256:" + "0" * 64)
+
+    assert (again[0], again[1]["policy_revision"]) == (0, revision)
+    assert "as far back as its history goes" in unknown[1]
+
+
+@pytest.mark.usefixtures("_store")
 @pytest.mark.parametrize(
     ("words", "says"),
     [

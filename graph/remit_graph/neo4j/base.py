@@ -1,4 +1,4 @@
-"""Where history begins, and taking out what was cut off.
+"""Where history begins, and taking out what was cut off: rows first, then what the graph holds of them, then answers.
 
 A row that was cut off goes, unless it is the last one that says what a thing or an edge of the graph is: that one stays
 as `(:Kept)`, so that the drift check still knows what must be there, and can put it back. No decision reads it.
@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Any, Final
 from remit_graph.errors import LedgerError
 from remit_graph.history import Base, Swept, Weight, require_anchored, require_later
 from remit_graph.model.change import GENESIS
-from remit_graph.neo4j import checkpoints
+from remit_graph.neo4j import checkpoints, past
 from remit_graph.neo4j.database import rows_of
 from remit_graph.neo4j.nouns import is_noun, named, named_by
+from remit_graph.neo4j.past import EVENTS
 from remit_graph.neo4j.place import first_place, last_place
 from remit_graph.neo4j.read import no_ledger, read_entries
 
@@ -33,9 +34,6 @@ Found = dict[str, Any]
 
 ROWS: Final = 1_000
 """Rows that one sweep takes out: some tenths of a second in which nobody else can append."""
-
-EVENTS: Final = frozenset({"conflict", "notice", "observation", "receipt"})
-"""Nouns whose things happened once: the view keeps the newest alone, and none of their rows is kept for the graph."""
 
 _MICROSECOND: Final = timedelta(microseconds=1)
 
@@ -91,7 +89,9 @@ async def _row(transaction: AsyncManagedTransaction, place: int, member: str) ->
 
 
 async def sweep(database: Database, realm: str, retention: Retention) -> Swept:
-    """Take some rows out that were cut off, or where there is none, answers whose time is over."""
+    """Take some rows out that were cut off; where there is none, things of then, and answers whose time is over."""
+    begins = await read_base(database, realm)
+    handles = await past.handles(database, begins.revision)
 
     async def work(transaction: AsyncManagedTransaction) -> Swept:
         await rows_of(transaction, "lock_head", realm=realm, lock=secrets.token_hex(8))
@@ -99,6 +99,9 @@ async def sweep(database: Database, realm: str, retention: Retention) -> Swept:
         now = (await rows_of(transaction, "head", realm=realm))[0]["now"]
         last = 0 if base.is_whole else last_place(base.revision)
         rows = await rows_of(transaction, "rows_to_sweep", last_place=last, limit=ROWS)
+        if not rows and handles:
+            await past.drop(transaction, base.revision, handles)
+            return Swept(rows=0, answers=0, is_done=False)
         if not rows:
             dropped = (await rows_of(transaction, "drop_answers", now=now, limit=ROWS))[0]["dropped"]
             return Swept(rows=0, answers=dropped, is_done=dropped < ROWS)

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 from remit_graph.model.change import Change, canonical
 from remit_graph.neo4j import checkpoints
-from remit_graph.neo4j.base import EVENTS
 from remit_graph.neo4j.database import rows_of
 from remit_graph.neo4j.materialise import materialise
 from remit_graph.neo4j.nouns import is_noun, named_by
+from remit_graph.neo4j.past import EVENTS
 from remit_graph.neo4j.place import first_place, last_place
 from remit_graph.neo4j.plan import Step, plan
 from remit_graph.neo4j.remnants import require_head

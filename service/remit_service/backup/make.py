@@ -13,6 +13,7 @@ from remit_graph.backup.write import BackupWriter
 from remit_graph.errors import ChainBroken
 from remit_graph.model.change import verify_rows
 from remit_service.backup.state import loaded
+from remit_service.replica.loading import beginning_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -39,7 +40,7 @@ async def make_backup(ledger: Ledger, path: Path, tell: Tell) -> Made:
     """
     # (1) The state at some revision: the backup ends there, whatever is appended meanwhile.
     _, head, state = await loaded(ledger)
-    base, image = await ledger.base(), await ledger.base_checkpoint()
+    base, image = await beginning_of(ledger)
     header = header_of(head, version("remit"), base)
     with await asyncio.to_thread(BackupWriter, path, header) as writer:
         # (2) Where history was cut: the state that it begins with, and what outlived the rows before.

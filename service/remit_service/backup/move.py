@@ -15,6 +15,7 @@ from remit_graph.errors import ForeignStore
 from remit_graph.head import Beginning, State
 from remit_graph.refusals import require_state
 from remit_service.backup.state import READABLE, loaded, verified
+from remit_service.replica.loading import beginning_of
 from remit_service.stores import discard_unfinished, make_store, open_store
 
 if TYPE_CHECKING:
@@ -83,7 +84,7 @@ async def move_store(source: Settings, target: Settings, *, clock: Clock, tell: 
 
 async def _begun(ledger: Ledger, filling: Ledger) -> Head:
     """Let the new ledger begin where the old one does, and return its head."""
-    base, image = await ledger.base(), await ledger.base_checkpoint()
+    base, image = await beginning_of(ledger)
     if image is not None:
         head = await filling.begin_at(await filling.head(), base, image)
         async for some in remains_of(ledger):

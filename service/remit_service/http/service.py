@@ -120,7 +120,8 @@ def problem_of(error: Exception) -> Problem | None:
     if isinstance(error, RequestError):
         return malformed(error)
     if isinstance(error, HistoryRemoved):
-        return Problem(code=error.code, detail=error.message, members={"history_after": error.facts["base"]})
+        detail = f"{error.message}; {error.advice}"
+        return Problem(code=error.code, detail=detail, members={"history_after": error.facts["base"]})
     if isinstance(error, GraphError) and error.code not in HTTP_ROWS:
         return Problem(code=error.code, detail=error.message)
     return None

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import structlog
 
-from remit_graph.errors import LedgerError, LedgerUnavailable, ModelError, SchemaTooNew
+from remit_graph.errors import HistoryRemoved, LedgerError, LedgerUnavailable, ModelError, SchemaTooNew
 from remit_graph.history import require_anchored
 from remit_graph.view.apply import apply
 from remit_graph.view.image import lines_of
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from remit_graph.head import Head
+    from remit_graph.history import Base
     from remit_graph.model.change import Change, Entry
     from remit_graph.ports import Ledger
     from remit_graph.stored import Checkpoint
@@ -41,6 +42,9 @@ SLICE_SECONDS: Final = 0.005
 
 FREEZE_FROM: Final = 100_000
 """Objects that make a collection longer than a decision may wait."""
+
+CUTS: Final = 3
+"""How often a load begins again because history was cut meanwhile; each cut is a load of its own for whoever cuts."""
 
 CHECKPOINT: Final = "checkpoint"
 """What an anchor is of, if it is of an image of the state."""
@@ -81,6 +85,16 @@ async def load_view(ledger: Ledger, head: Head) -> Loaded:
     Raises:
         LedgerError: the ledger cannot be read, or holds what this program does not know.
     """
+    for _ in range(CUTS):
+        try:
+            return await _loaded(ledger, head)
+        except HistoryRemoved:
+            # Another process cut the history meanwhile: it begins elsewhere now.
+            _log.info("history was cut while it was loaded")
+    return await _loaded(ledger, head)
+
+
+async def _loaded(ledger: Ledger, head: Head) -> Loaded:
     with without_collections():
         view, entries = await from_checkpoint(ledger, head.revision)
         rows = await take(view, entries)
@@ -159,7 +173,7 @@ async def from_base(ledger: Ledger) -> View:
         ChainBroken: the image is damaged, or the chain does not hold its digest.
         LedgerUnavailable: it is of a form that this program does not read.
     """
-    base, checkpoint = await ledger.base(), await ledger.base_checkpoint()
+    base, checkpoint = await beginning_of(ledger)
     if checkpoint is None:
         return View()
     anchors = await ledger.read(base.anchored_at - 1, 1)
@@ -171,6 +185,19 @@ async def from_base(ledger: Ledger) -> View:
             f"the state that history begins with, at revision {base.revision}, cannot be read: {error.message}",
             advice="use the version of Remit that cut the history, or a later one that reads its images",
         ) from error
+
+
+async def beginning_of(ledger: Ledger) -> tuple[Base, Checkpoint | None]:
+    """Return where history begins, and the image of the state there.
+
+    Raises:
+        ChainBroken: the image is damaged.
+    """
+    while True:
+        base, checkpoint = await ledger.base(), await ledger.base_checkpoint()
+        # Unless another process cut it between the two.
+        if base.revision == (0 if checkpoint is None else checkpoint.revision):
+            return base, checkpoint
 
 
 async def _up_to_anchor(ledger: Ledger, checkpoint: Checkpoint, last: int) -> list[Entry] | None:

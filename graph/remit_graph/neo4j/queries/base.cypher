@@ -54,6 +54,43 @@ CALL () {
 }
 SET head.rows = head.rows - $rows
 
+// things_to_sweep
+// Some things that happened once, or ended, in revisions up to $revision.
+// INVARIANT: the labels are those of the nouns in `past`; written out, so that nothing else is looked at.
+CALL () {
+  MATCH (node:Conflict|Notice|Observation|Receipt)
+  WHERE node:Entity AND node.as_of <= $revision
+  RETURN node
+  LIMIT $limit
+  UNION ALL
+  MATCH (node:WasApproval|WasCapability|WasConflict|WasLease|WasNotice|WasObservation|WasOperation|WasPresence|WasReceipt
+              |WasWaiter|WasWorkSet)
+  WHERE node.revision_to <= $revision
+  RETURN node
+  LIMIT $limit
+}
+RETURN elementId(node) AS handle
+LIMIT $limit
+
+// drop_things
+// Take things of $labels out with all that joins them, if they are still of revisions up to $revision.
+// Of a receipt stays that there was one. INVARIANT: the head is locked; parts say how much of each kind there is.
+UNWIND $handles AS handle
+MATCH (node)
+WHERE elementId(node) = handle
+      AND (node:Ended AND node.revision_to <= $revision OR node:Entity AND node.as_of <= $revision)
+WITH node, [label IN labels(node) WHERE label IN $labels][0] AS name, node.row_digest AS digest,
+     coalesce(node.ref, node.was_ref) AS ref, node.as_of AS as_of
+WHERE name IS NOT NULL
+FOREACH (_ IN CASE WHEN ref STARTS WITH 'receipt/' THEN [1] ELSE [] END |
+  MERGE (kept:Kept {ref: ref})
+  ON CREATE SET kept.kind = 'receipt', kept.revision = as_of
+)
+DETACH DELETE node
+WITH name, count(*) AS nodes, sum(digest) AS digest
+MATCH (part:Part {name: name})
+SET part.count = part.count - nodes, part.digest = part.digest - digest
+
 // drop_answer
 // Forget what requests were answered with, each in a revision.
 UNWIND $answers AS answer
