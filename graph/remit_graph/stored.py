@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -60,3 +61,12 @@ class Checkpoint:
     hash: str
     digest: str
     blob: bytes
+
+
+def request_in(row: Row) -> tuple[str, str | None] | None:
+    """Return request id and fingerprint in the row of a command."""
+    if '"request_id"' not in row.body:
+        return None
+    document = json.loads(row.body)
+    request_id: str | None = document.get("request_id")
+    return None if request_id is None else (request_id, document.get("fingerprint"))

@@ -11,8 +11,6 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from dataclasses import replace
-from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,15 +18,13 @@ from remit_graph.neo4j import Neo4jLedger
 from remit_graph.sqlite.ledger import SqliteLedger
 from remit_service import stores
 from remit_service.cli.app import main
-from remit_service.stores import neo4j_options
+from tests.support.patience import patiently
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from remit_graph.head import Head
     from remit_graph.model.change import Command, Entry
-    from remit_graph.neo4j.options import Neo4jOptions
-    from remit_service.settings import Settings
 
 
 def weaken(ledger: Any, order: Path) -> None:
@@ -48,12 +44,6 @@ def weaken(ledger: Any, order: Path) -> None:
         return entries
 
     ledger.append = dying
-
-
-def patiently(settings: Settings) -> Neo4jOptions:
-    """Return options whose bounds no busy machine reaches: what is tried is not how fast a new database warms up."""
-    long = timedelta(seconds=60)
-    return replace(neo4j_options(settings), hold_at_most=long, retry_for=long, connect_within=long)
 
 
 if __name__ == "__main__":

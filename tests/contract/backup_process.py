@@ -17,7 +17,8 @@ from remit_service.backup.move import move_store
 from remit_service.backup.restore import restore_backup
 from remit_service.secret import Secret
 from remit_service.settings import Settings
-from tests.contract.backups import CLOCK, patiently, tables
+from tests.contract.backups import CLOCK, tables
+from tests.support.patience import patiently
 
 
 def killed(revision: int) -> None:

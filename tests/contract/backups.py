@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
-from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final
 
 from remit_graph.model.change import Change
@@ -17,17 +16,17 @@ from remit_service.clock import SystemClock
 from remit_service.policy import policy_of
 from remit_service.secret import Secret
 from remit_service.settings import Settings
-from remit_service.stores import make_store, neo4j_options, open_store
+from remit_service.stores import make_store, open_store
 from tests.contract.ledger_commands import a_command, now
 from tests.contract.ledgers import REALM
 from tests.contract.neo4j_histories import History
+from tests.support.patience import patiently
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     import pytest
 
-    from remit_graph.neo4j import Neo4jOptions
     from remit_graph.ports import Ledger
     from remit_service.backup.restore import Restored
     from remit_service.coordination.tables import Tables
@@ -49,12 +48,6 @@ async def place_of(kind: str, name: str, request: pytest.FixtureRequest) -> Sett
     await asyncio.to_thread(server.query, "MATCH (node) DETACH DELETE node")
     address = f"neo4j://{server.user}@127.0.0.1:{server.port}"
     return Settings(store=address, store_password=Secret(server.password))
-
-
-def patiently(settings: Settings) -> Neo4jOptions:
-    """Return options whose bounds no busy machine reaches."""
-    long = timedelta(seconds=60)
-    return dataclasses.replace(neo4j_options(settings), hold_at_most=long, retry_for=long, connect_within=long)
 
 
 async def filled(settings: Settings, seed: int = 7) -> Ledger:

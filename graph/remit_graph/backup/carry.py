@@ -7,9 +7,8 @@ from itertools import groupby, islice
 from operator import attrgetter
 from typing import TYPE_CHECKING, Final
 
-from remit_graph.backup.form import request_in
 from remit_graph.errors import ChainBroken
-from remit_graph.stored import Stored
+from remit_graph.stored import Stored, request_in
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator, Sequence

@@ -18,7 +18,6 @@ chain is verified too, so that what fits the digest and was not written by a led
 
 from __future__ import annotations
 
-import json
 from base64 import b64decode, b64encode
 from binascii import Error as Base64Error
 from dataclasses import asdict, dataclass, fields
@@ -27,7 +26,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 from remit_graph.errors import ModelError
 from remit_graph.history import WHOLE, Base
 from remit_graph.model.change import Row, canonical
-from remit_graph.stored import Stored, StoredResult, Wrote
+from remit_graph.stored import Stored, StoredResult, Wrote, request_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -224,15 +223,6 @@ def parse_remains(document: Sequence[Any]) -> Remains:
 def request_of(stored: Stored) -> tuple[str, str | None] | None:
     """Return request id and fingerprint of a revision's command, or None where it has no request id."""
     return request_in(stored.rows[0])
-
-
-def request_in(row: Row) -> tuple[str, str | None] | None:
-    """Return request id and fingerprint in the row of a command."""
-    if '"request_id"' not in row.body:
-        return None
-    document = json.loads(row.body)
-    request_id: str | None = document.get("request_id")
-    return None if request_id is None else (request_id, document.get("fingerprint"))
 
 
 def _of_types(document: Sequence[Any], types: tuple[Any, ...]) -> Sequence[Any]:

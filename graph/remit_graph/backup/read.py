@@ -74,7 +74,7 @@ class BackupReader:
         except OSError as error:
             raise BackupRefused(path, f"cannot be read: {error.strerror}", advice="name a backup file") from error
         self._sha = hashlib.sha256()
-        self._before_last = ""
+        self._latest = b""
         self._next: Any = None
         self._revisions = self._rows = self._answers = 0
         self.end: End | None = None
@@ -175,7 +175,8 @@ class BackupReader:
         return self.header.base.revision + self._revisions
 
     def _check_end(self, document: dict[str, Any]) -> None:
-        digest = self._before_last
+        # The digest is of all lines before this one, which is the latest that was read.
+        digest = self._sha.hexdigest()
         end = self._parsed(parse_end, document)
         if (end.revisions, end.rows, end.answers) != (self._revisions, self._rows, self._answers):
             raise BackupRefused(self._path, "was altered: it does not hold as much as its last line says")
@@ -203,8 +204,8 @@ class BackupReader:
     def _documents(self) -> Iterator[Any]:
         """Yield the lines as documents: a list is a row or an answer, an object the beginning or the end."""
         while line := self._line():
-            self._before_last = self._sha.hexdigest()
-            self._sha.update(line)
+            self._sha.update(self._latest)
+            self._latest = line
             try:
                 document = json.loads(line)
             except ValueError as error:

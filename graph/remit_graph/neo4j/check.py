@@ -6,7 +6,6 @@ comparison would say the same thing again in other words.
 
 from __future__ import annotations
 
-import json
 import secrets
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
@@ -20,9 +19,10 @@ from remit_graph.neo4j.looking import findings
 from remit_graph.neo4j.place import first_place, last_place
 from remit_graph.neo4j.read import ROWS_PER_PAGE, no_ledger, page_of_rows, read_head
 from remit_graph.neo4j.schema import missing
+from remit_graph.stored import request_in
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterator, Sequence
+    from collections.abc import AsyncIterator, Sequence
 
     from neo4j import AsyncManagedTransaction
 
@@ -105,7 +105,8 @@ async def _whole_revisions(database: Database, realm: str, after: int, last: int
 
 async def _unanswered(database: Database, rows: Sequence[Row]) -> list[str]:
     """Return the commands among `rows` whose request id has no answer, or another one."""
-    asked = {(document["request_id"], row.revision, document.get("fingerprint")) for row, document in _requests(rows)}
+    requests = [(row.revision, request) for row in rows if row.seq == 0 and (request := request_in(row)) is not None]
+    asked = {(request_id, revision, fingerprint) for revision, (request_id, fingerprint) in requests}
     if not asked:
         return []
     found = await database.read("results_of", request_ids=[each[0] for each in asked])
@@ -114,14 +115,6 @@ async def _unanswered(database: Database, rows: Sequence[Row]) -> list[str]:
         f"request `{request_id}` of revision {revision} has no such answer: a repeat would act again"
         for request_id, revision, _ in sorted(asked - answered, key=lambda each: each[1])
     ]
-
-
-def _requests(rows: Sequence[Row]) -> Iterator[tuple[Row, dict[str, Any]]]:
-    for row in rows:
-        if row.seq == 0 and '"request_id"' in row.body:
-            document = json.loads(row.body)
-            if document.get("request_id") is not None:
-                yield row, document
 
 
 async def check_rest(database: Database, realm: str, *, graph: bool = True) -> list[str]:

@@ -47,6 +47,18 @@ class Call:
         texts = {name: str(value) if isinstance(value, Path) else value for name, value in given.items()}
         return load_settings(texts, file=self.config)
 
+    def settings_of_store(self) -> Settings:
+        """Return the settings of a call that works on the store itself, whatever service there is.
+
+        Raises:
+            Failure: they name a service, by REMIT_URL or in the file; the option is refused already.
+        """
+        settings = self.settings()
+        if settings.url is not None:
+            advice = "unset `url`, and name the store with --store, on its own host"
+            raise Failure("this works on the store itself", advice=advice)
+        return settings
+
 
 def call_of(context: typer.Context) -> Call:
     """Return the call that the root command prepared."""

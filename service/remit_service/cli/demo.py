@@ -50,31 +50,20 @@ async def _serving(call: Call) -> AsyncIterator[httpx.AsyncClient]:
     """Serve the demo world on a free port of this machine, for as long as the block runs."""
     import httpx
 
-    from remit_service.bootstrap import coordinating, running_point
-    from remit_service.evidence.decision_log.compose import make_log
-    from remit_service.http.app import create_app
+    from remit_service.application import running_app
     from remit_service.http.server import listen, make_server
-    from remit_service.metrics import Metrics
 
     settings = call.settings(demo=True, listen="127.0.0.1:0", decision_log="none", log_level="error")
     listener = listen(settings)
     address = f"127.0.0.1:{listener.getsockname()[1]}"
     settings = replace(settings, listen=address)
-    metrics = Metrics()
-    log = make_log(settings, metrics)
-    await log.start()
-    try:
-        async with running_point(settings, log) as point, coordinating(point) as coordinator:
-            app = create_app(point, settings, log, metrics=metrics, coordinator=coordinator)
-            server = make_server(app, settings, log_level="critical")
-            task = asyncio.create_task(server.serve(sockets=[listener]))
-            try:
-                async with httpx.AsyncClient(base_url=f"http://{address}", timeout=10) as client:
-                    yield client
-            finally:
-                # Also where the story fails: the server ends before what it serves.
-                server.should_exit = True
-                await task
-                await app.aclose()
-    finally:
-        await log.aclose()
+    async with running_app(settings) as app:
+        server = make_server(app, settings, log_level="critical")
+        task = asyncio.create_task(server.serve(sockets=[listener]))
+        try:
+            async with httpx.AsyncClient(base_url=f"http://{address}", timeout=10) as client:
+                yield client
+        finally:
+            # Also where the story fails: the server ends before what it serves.
+            server.should_exit = True
+            await task

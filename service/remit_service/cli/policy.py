@@ -147,9 +147,7 @@ def activate(
     call = call_of(context)
 
     async def work() -> int:
-        settings = call.settings()
-        if settings.url is not None:
-            raise Failure("this works on the store itself", advice="leave --url out, and name the store with --store")
+        settings = call.settings_of_store()
         if folder is not None and revision is not None:
             raise Failure("a folder and --revision name two policies", advice="leave one of them out")
         settings = replace(settings, policy_dir=folder or settings.policy_dir)

@@ -60,10 +60,7 @@ def recover(
     call = call_of(context)
 
     async def work() -> int:
-        settings = call.settings()
-        if settings.url is not None:
-            # By REMIT_URL or the configuration; the option is refused already.
-            raise Failure("this works on the store itself", advice="unset `url`, on the store's own host")
+        settings = call.settings_of_store()
         if (principal is None) == (policy is None):
             raise Failure("name a principal or a --policy", advice="a root and a policy are recovered one by one")
         async with running_point(settings, Unrecorded(), activate=False) as point:

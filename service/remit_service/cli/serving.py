@@ -49,27 +49,14 @@ def serve(
 async def _serve(call: Call, settings: Settings) -> None:
     # The web server and all it needs would slow down every other command.
     with collecting_nothing():
-        from remit_service.bootstrap import coordinating, running_point
-        from remit_service.evidence.decision_log.compose import make_log
-        from remit_service.http.app import create_app
+        from remit_service.application import running_app
         from remit_service.keeping.garbage import collecting_when_idle
-        from remit_service.metrics import Metrics
 
     set_up_logging(settings)
-    metrics = Metrics()
-    log = make_log(settings, metrics)
-    await log.start()
-    try:
-        async with running_point(settings, log) as point, coordinating(point) as coordinator:
-            app = create_app(point, settings, log, metrics=metrics, coordinator=coordinator)
-            try:
-                _announce(call, settings)
-                async with collecting_when_idle(lambda: app.service.in_flight.begun):
-                    await _run(app, settings)
-            finally:
-                await app.aclose()
-    finally:
-        await log.aclose()
+    async with running_app(settings) as app:
+        _announce(call, settings)
+        async with collecting_when_idle(lambda: app.service.in_flight.begun):
+            await _run(app, settings)
 
 
 async def _run(app: Application, settings: Settings) -> None:

@@ -33,7 +33,7 @@ def mermaid(figure: Figure) -> str:
 
 def label(text: str) -> str:
     """Return a text as a quoted label that nothing in it can end."""
-    return f'"{_coded(text)}"'
+    return _written([text])
 
 
 def _coded(text: str) -> str:

@@ -35,28 +35,12 @@ async def service(settings: Settings) -> AsyncIterator[httpx.AsyncClient]:
 async def in_process(settings: Settings) -> AsyncIterator[httpx.AsyncClient]:
     """Run the service on the store, in this process and without a port."""
     # The web face and all it needs would slow down every command that asks a running service.
-    from remit_service.bootstrap import coordinating, running_point
-    from remit_service.evidence.decision_log.compose import make_log
-    from remit_service.http.app import create_app
-    from remit_service.metrics import Metrics
+    from remit_service.application import running_app
 
     settings = replace(
         settings, anonymous_loopback=True, decision_log="none", listen="127.0.0.1:0", max_body_bytes=ANY_SIZE
     )
-    metrics = Metrics()
-    log = make_log(settings, metrics)
-    await log.start()
-    try:
-        async with (
-            running_point(settings, log, activate=False) as point,
-            coordinating(point) as coordinator,
-        ):
-            app = create_app(point, settings, log, metrics=metrics, coordinator=coordinator)
-            transport = httpx.ASGITransport(app=app)
-            try:
-                async with httpx.AsyncClient(transport=transport, base_url=LOCAL, timeout=TIMEOUT_SECONDS) as client:
-                    yield client
-            finally:
-                await app.aclose()
-    finally:
-        await log.aclose()
+    async with running_app(settings, activate=False) as app:
+        transport = httpx.ASGITransport(app=app)
+        async with httpx.AsyncClient(transport=transport, base_url=LOCAL, timeout=TIMEOUT_SECONDS) as client:
+            yield client
