@@ -157,6 +157,18 @@ async def test_a_replica_behind_the_cut_loads_anew(store: Store) -> None:
     await behind.aclose()
 
 
+async def test_two_who_compact_at_once_do_no_harm(store: Store) -> None:
+    """Both come to their end, the later base counts, and every row went once."""
+    ledger, other = await store.open(), await store.open()
+    await filled(ledger, 7)
+
+    done = await asyncio.gather(compacted(ledger, 30), compacted(other, 30), compacted(ledger, 50))
+
+    assert (await ledger.base()).revision == 50
+    assert sum(each.rows for each in done) == max(each.plan.rows for each in done)
+    assert await ledger.check() == []
+
+
 @pytest.mark.feature("S103")
 async def test_a_compaction_that_is_killed_is_finished_by_the_next(store: Store) -> None:
     """Anchored, cut, or half swept: the store opens, verifies and holds what it held, and the same command goes on."""

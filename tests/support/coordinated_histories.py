@@ -75,6 +75,7 @@ class CoordinatedHistory:
     def _waiter(self) -> list[Change]:
         claims = [{"keys": [{"key": self._key()}, {"key": self._key()}]}]
         until: dict[str, Any] = {"alive_until": self._soon(), "wait_until": self._soon()}
+        until["acquisition"] = self._random.choice(["FIFO", "PRIORITY", "WEIGHTED_FAIR"])
         return self._put("waiter", holder=self._holder(), claims=claims, proof=self._proof(), **until)
 
     def _operation(self) -> list[Change]:

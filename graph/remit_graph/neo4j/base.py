@@ -35,6 +35,9 @@ Found = dict[str, Any]
 ROWS: Final = 1_000
 """Rows that one sweep takes out: some tenths of a second in which nobody else can append."""
 
+WEIGH_WITHIN: Final = timedelta(minutes=10)
+"""How long it may take to look at all rows that would go; it holds no lock."""
+
 _MICROSECOND: Final = timedelta(microseconds=1)
 
 
@@ -52,7 +55,11 @@ def _base(found: Found) -> Base:
 
 async def weigh(database: Database, revision: int) -> Weight:
     """Return what a cut at `revision` would take out."""
-    rows = await database.read("weigh", last_place=last_place(revision))
+
+    async def work(transaction: AsyncManagedTransaction) -> list[Found]:
+        return await rows_of(transaction, "weigh", last_place=last_place(revision))
+
+    rows = await database.reading(work, within=WEIGH_WITHIN)
     return Weight(rows=rows[0]["rows"], size=rows[0]["size"])
 
 

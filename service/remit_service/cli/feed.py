@@ -16,7 +16,7 @@ Wait = Annotated[int, typer.Option("--wait", min=0, max=25, help="Seconds to wai
 
 def changes(
     context: typer.Context,
-    after: Annotated[str | None, typer.Option(help="A revision, or its token; none is the beginning.")] = None,
+    after: Annotated[str | None, typer.Option(help="A revision, or its token; none is the very beginning.")] = None,
     wait: Wait = 0,
     kind: Annotated[list[str] | None, typer.Option("--kind", help="lease, lease.put; may be given again.")] = None,
 ) -> None:

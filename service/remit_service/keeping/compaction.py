@@ -131,7 +131,7 @@ async def compact(
         tell: Told how many rows went so far.
 
     Raises:
-        ModelError: the ledger has not come that far, or another process cut it further meanwhile.
+        ModelError: the ledger has not come that far.
         LedgerError: it cannot be read or written; the same command goes on.
     """
     started = perf_counter()
@@ -165,5 +165,10 @@ async def _cut(replica: Replica, submit: Submit, revision: int) -> int:
         Submission(action="COMPACT", actor=SYSTEM, decide=lambda _view, _at: verdict, reason="history is cut here")
     )
     # (3) History begins there.
-    await replica.ledger.cut(checkpoint, done.revision)
+    try:
+        await replica.ledger.cut(checkpoint, done.revision)
+    except ModelError:
+        if (await replica.ledger.base()).revision < revision:
+            raise
+        # Another process cut it there, or further on, meanwhile: what is asked for is done.
     return done.revision
