@@ -6,6 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from remit_graph.errors import ModelError
+from remit_graph.model.resource_type import ALWAYS_LOCKS, Concurrency, parse_resource_type
+from remit_service.decision.request import Entity
 from tests.support.desk import codes, desk_on, question, sqlite_in
 
 if TYPE_CHECKING:
@@ -77,10 +80,47 @@ async def test_one_runner_has_the_job_and_the_others_follow(desk: Desk) -> None:
 
 @pytest.mark.feature("S16")
 async def test_a_leader_is_not_thereby_authorized(desk: Desk) -> None:
-    """Holding the job gives no right to write elsewhere."""
+    """Holding the job gives no right to write elsewhere; whoever has that right writes there, and not the job."""
     await desk.take("instance:z", "RUN_JOB", "job:daily")
+    follower = await desk.take("instance:a", "RUN_JOB", "job:daily")
+    unrelated = await desk.ask("instance:a", "UPDATE_CANONICAL", POST, {"expected_version": "v1"})
 
     assert "no_authority" in (await desk.ask("instance:z", "UPDATE_CANONICAL", POST)).codes
+    assert (follower.code, follower.outcome) == ("follower", "wait")
+    assert unrelated.outcome == "execute"
+
+
+@pytest.mark.feature("S79", "S92")
+async def test_nobody_puts_a_whole_post_back(desk: Desk) -> None:
+    """Two agents patch fields of their own side by side; the whole of it neither may write, whatever it holds."""
+    patches = [
+        await desk.begin(who, action, POST)
+        for who, action in (("instance:a", "UPDATE_CANONICAL"), ("instance:d", "UPDATE_BODY"))
+    ]
+    for edge_id, who, issuer in (("w-a", "instance:a", "controller:seo"), ("w-d", "instance:d", "controller:content")):
+        grant = {"edge": "MAY_WRITE", "edge_id": edge_id, "version": 1, "epoch": 1, "from": who, "to": "wp:post:*",
+                 "issuer": issuer, "scope": {"actions": ["UPDATE_POST"]}}  # fmt: skip
+        await desk.append(("edge.begin", grant))
+    puts = [
+        await desk.ask(who, "UPDATE_POST", POST, {"expected_version": "v1"}) for who in ("instance:a", "instance:d")
+    ]
+
+    assert [each.code for each in patches] == [None, None]
+    assert [each.outcome for each in puts] == ["deny", "deny"]
+    assert all("not_owner" in each.codes for each in puts)
+
+
+@pytest.mark.feature("S91")
+@pytest.mark.parametrize("concurrency", Concurrency)
+def test_a_field_that_nobody_said_how_to_merge_is_refused(concurrency: Concurrency) -> None:
+    """Nothing is ever merged by a guess: where writers can meet in a field, its type says what then, or is no type."""
+    record = {"name": "gauge", "key": "gauge:{id}", "concurrency": str(concurrency), "fields": {"value": {}}}
+
+    if concurrency in ALWAYS_LOCKS:
+        assert parse_resource_type(record).fields["value"].merge is None
+    else:
+        with pytest.raises(ModelError, match="`value` has no `merge`: say exclusive, field_versioned or set_merge"):
+            parse_resource_type(record)
 
 
 BODY = ("instance:d", "UPDATE_BODY", None)
@@ -238,11 +278,18 @@ def line(number: int, depends_on: int | None = None) -> dict[str, Any]:
 
 @pytest.mark.feature("S97")
 async def test_a_reconciler_is_an_actor_too(desk: Desk) -> None:
-    """It needs its edge, and waits for a held lease like everybody."""
+    """It needs its edge, waits for a held lease like everybody, and overrides no human who is editing."""
+    edited = await desk.signals.presence(
+        Entity(type="key", id="wp:post:7"), desk.caller, actor="human:editor", fields=("canonical",),
+        last_activity=desk.point.now(), ttl_us=60_000_000,
+    )  # fmt: skip
+    held = await desk.begin("service:reconciler", "RECONCILE", "wp:post:7")
     await desk.take("instance:a", "UPDATE_CANONICAL", POST)
     waits = await desk.begin("service:reconciler", "RECONCILE", POST)
     denied = await desk.ask("instance:a", "RECONCILE", POST, {"expected_version": "v1"})
 
+    assert edited.code is None
+    assert (held.code, held.outcome) == ("human_presence", "hold")
     assert waits.code == "resource_busy"
     assert "no_authority" in denied.codes or "scope_not_covered" in denied.codes
 

@@ -17,6 +17,7 @@ from remit_service.coordination import wait
 from remit_service.coordination.bounds import LeasePolicy
 from remit_service.decision.request import Entity
 from tests.support.desk import WORLDS, desk_on, sqlite_in
+from tests.support.invariant_worlds import without
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -97,23 +98,27 @@ async def test_fm_032_stale_lease_holder_write(tmp_path: Path, *, is_on: bool) -
 
 
 @pytest.mark.feature("S39", "S107")
-async def test_fm_033_split_ownership(tmp_path: Path) -> None:
-    """I12, one managed field has one owner: two of them, made past every law, and neither side writes any more."""
-    async with desk_on(sqlite_in(tmp_path)) as desk:
+@pytest.mark.parametrize("is_on", [False, True])
+async def test_fm_033_split_ownership(tmp_path: Path, *, is_on: bool) -> None:
+    """I12, one managed field has one owner: two of them, made past every law, and neither side writes any more.
+
+    Without it the second takes the field from the first, whose edge comes later.
+    """
+    async with desk_on(sqlite_in(tmp_path), policy=None if is_on else without("ownership")) as desk:
         before = await desk.ask("instance:a", CANONICAL, POST, {"expected_version": "v1"})
-        own = {"edge": "OWNS", "version": 1, "epoch": 1, "issuer": "organization:desk", "ownership_epoch": 2,
+        own = {"edge": "OWNS", "version": 1, "epoch": 1, "issuer": "organization:desk", "ownership_epoch": 1,
                "to": "wp:post:*", "scope": {"fields": ["canonical"]}}  # fmt: skip
         await desk.append(("edge.begin", {**own, "edge_id": "own-plugin", "from": "controller:plugin"}))
         split = [
             await desk.ask(who, CANONICAL, POST, {"expected_version": "v1"})
-            for who in ("instance:a", "instance:plugin-1", "human:editor")
+            for who in ("instance:a", "instance:plugin-1")
         ]
-        begun = await desk.begin("instance:a", CANONICAL, POST, context={"expected_version": "v1"})
+        begun = await desk.begin("instance:plugin-1", CANONICAL, POST, context={"expected_version": "v1"})
 
     assert before.outcome == "execute"
-    assert {each.outcome for each in split} == {"deny"}
-    assert all("ownership_conflict" in each.codes for each in split)
-    assert begun.is_refused
+    assert [each.outcome for each in split] == (["deny", "deny"] if is_on else ["deny", "execute"])
+    assert all(("ownership_conflict" in each.codes) is is_on for each in split)
+    assert begun.is_refused is is_on
 
 
 @pytest.mark.feature("S107")
