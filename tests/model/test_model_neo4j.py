@@ -16,7 +16,7 @@ GAMES = 5
 
 
 @pytest.mark.neo4j
-@pytest.mark.timeout(900)
+@pytest.mark.timeout(1_800)
 @pytest.mark.feature("S61", "S62", "S65", "S116")
 async def test_no_law_breaks_on_neo4j(request: pytest.FixtureRequest) -> None:
     """What three writers do side by side on one database is one history in which every answer has its place."""

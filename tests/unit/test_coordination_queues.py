@@ -310,9 +310,11 @@ async def test_an_incident_takes_over_and_the_loser_is_told(desk: Desk) -> None:
     minor = await desk.take("human:commander", "WORK", "queue:fifo:1", preempt=True)
     await declare(desk, "queue:fifo:1", severity="SEV1")
     offered = await desk.take("human:commander", "WORK", "queue:fifo:1")
+    told = asyncio.create_task(desk.signals.wait_for_news("instance:a", within_seconds=60))
     taken = await desk.take("human:commander", "WORK", "queue:fifo:1", preempt=True)
     late = await desk.present(lease, "WORK", expected_version="v1")
-    (notice,) = desk.signals.notices("instance:a")
+    (notice,) = await told
+    no_more = await desk.signals.wait_for_news("instance:a", after=notice["id"])
     (conflict,) = desk.signals.conflicts()
 
     assert "preemption_not_authorized" in codes(before)
@@ -320,6 +322,7 @@ async def test_an_incident_takes_over_and_the_loser_is_told(desk: Desk) -> None:
     assert (offered.code, offered.outcome) == ("resource_busy", "preempt")
     assert taken.body["lease"]["lease_epoch"] > lease["lease_epoch"]
     assert {"preempted", "stale_fencing_token"} <= set(late.codes)
+    assert no_more == []
     assert (notice["code"], notice["dirty_keys"], notice["by"]) == ("preempted", ["queue:fifo:1"], "human:commander")
     expected = {
         "contenders": ["instance:a", "human:commander"],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from remit_service.coordination import command as commands
@@ -209,6 +210,25 @@ class Signals(Proven):
         tables = self._coordinator.view.coordination
         found = [tables.kept_records["notice"].get(each) for each in tables.notices_for.get(subject, ())]
         return sorted((each for each in found if each is not None), key=lambda each: (each["at"], each["id"]))
+
+    def news(self, subject: str, after: str | None = None) -> list[Mapping[str, Any]]:
+        """Return the notices of a principal after the one of this id; all of them where that is not known any more."""
+        found = self.notices(subject)
+        places = [place for place, each in enumerate(found) if each["id"] == after]
+        return found[places[0] + 1 :] if places else found
+
+    async def wait_for_news(
+        self, subject: str, *, after: str | None = None, within_seconds: float = 0.0
+    ) -> list[Mapping[str, Any]]:
+        """Return the notices of a principal after the one of this id, as soon as there are any, or none in time."""
+        point = self._coordinator.point
+        deadline = point.clock.monotonic() + within_seconds
+        while not (found := self.news(subject, after)):
+            left = deadline - point.clock.monotonic()
+            if left <= 0:
+                break
+            await point.replica.reached(point.view.revision + 1, timedelta(seconds=left))
+        return found
 
     def conflicts(self, after: Instant = 0) -> list[Mapping[str, Any]]:
         """Return the conflict records at hand that were decided after an instant, oldest first."""

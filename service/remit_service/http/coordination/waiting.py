@@ -117,24 +117,18 @@ def _add_notices(router: APIRouter, desk: Desk) -> None:
         if not (caller.sees_graph or caller.may_speak_for(subject)):
             detail = f"enforcement point `{caller.name}` may not speak for `{subject}`"
             raise ProblemError(Problem(code="identity_mismatch", detail=detail))
-        found = _news(desk, subject, after)
+        found = desk.signals.news(subject, after)
         if wait and not found:
             async with desk.polls.open(exchange) as poll:
                 found = await _wait_for_news(desk, subject, after, wait, poll)
         return json({"notices": [_notice(each, caller) for each in found]})
 
 
-def _news(desk: Desk, subject: str, after: str | None) -> list[Any]:
-    found = desk.signals.notices(subject)
-    places = [place for place, each in enumerate(found) if each["id"] == after]
-    return found[places[0] + 1 :] if places else found
-
-
 async def _wait_for_news(desk: Desk, subject: str, after: str | None, seconds: int, poll: Poll) -> list[Any]:
     """Look again whenever the view moves, until there is news or the time is over."""
     point = desk.coordinator.point
     deadline = point.clock.monotonic() + seconds
-    while not ((found := _news(desk, subject, after)) or poll.is_over):
+    while not ((found := desk.signals.news(subject, after)) or poll.is_over):
         left = deadline - point.clock.monotonic()
         if left <= 0:
             break
