@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +11,7 @@ import pytest
 from tests.http.serving import serve, stopped_later
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     import httpx
 
@@ -107,3 +108,65 @@ def test_who_acts_for_others_is_listed_and_marked(served: Served) -> None:
     assert OWNER in listed[TRUSTED]["through"]
     assert (marked["may_delegate_to"], marked["mints"]) == (["role:seo-agent"], True)
     assert plain == {}
+
+
+@pytest.mark.feature("S15", "S31")
+def test_power_is_not_smuggled_in_by_a_role(served: Served) -> None:
+    """A right for a role is a right for all who play it: the least trusted of them is asked for the trust."""
+    client = served.client("gateway")
+    client.post("/v1/principals", json={"id": "role:relay", "trust": 3, **CHIEF})
+    client.post("/v1/memberships", json={"from": TRUSTED, "to": "role:relay", **CHIEF})
+    right = {"edge": "MAY_DELEGATE", "from": "role:relay", "to": "role:seo-agent", "max_depth": 1, **CHIEF}
+    made = client.post("/v1/grants", json={"edge_id": "relay-1", **right})
+    client.post("/v1/revocations", json={"target": {"edge_id": "relay-1"}, **CHIEF})
+    client.post("/v1/memberships", json={"from": BROKER, "to": "role:relay", **CHIEF})
+
+    refused = client.post("/v1/grants", json={"edge_id": "relay-2", **right})
+
+    assert made.status_code == 201, made.text
+    assert (refused.status_code, refused.json()["code"]) == (403, "trust_too_low")
+    assert refused.json()["reasons"][0]["message"] == f"`{BROKER}` has trust 0, and this needs 1"
+
+
+def applied(served: Served, change: Callable[[str], str], *, actor: str, **more: Any) -> httpx.Response:
+    """Apply the world as it is with one change."""
+    client: httpx.Client = served.client("gateway")
+    world = client.get("/v1/graph/export").text
+    assert change(world) != world
+    return client.post("/v1/graph/apply", json={"world": change(world), "actor": actor, **more})
+
+
+def acting(who: str, of: str) -> Callable[[str], str]:
+    """Return what lets somebody in a world act as somebody else."""
+
+    def change(world: str) -> str:
+        line = next(each for each in world.splitlines() if f'id: "{who}"' in each)
+        without = re.sub(r", acts_as: \[[^\]]*\]", "", line)
+        return world.replace(line, without.replace(f'id: "{who}"', f'id: "{who}", acts_as: ["{of}"]', 1))
+
+    return change
+
+
+@pytest.mark.feature("S15", "S31")
+@pytest.mark.parametrize("dry_run", [True, False])
+def test_a_world_file_gives_no_power_that_a_command_would_not(served: Served, dry_run: bool) -> None:  # noqa: FBT001
+    """Power for who is not trusted is refused by file as well; a root is made by a root alone; the rest is applied."""
+    client = served.client("gateway")
+    client.post("/v1/principals", json={"id": "service:filed", "trust": 0, **CHIEF})
+    before = client.get("/v1/graph/summary").json()["revision_number"]
+    owner, root = acting("service:filed", OWNER), acting("human:operator", "organization:acme")
+
+    untrusted = applied(served, owner, actor="human:chief", dry_run=dry_run)
+    usurper = applied(served, root, actor="human:security", dry_run=dry_run)
+    crowned = applied(served, root, actor="human:chief", dry_run=True)
+    ordinary = applied(
+        served, lambda world: world.replace("principals:\n", 'principals:\n  - {id: "role:new"}\n', 1),
+        actor="human:security", dry_run=True,
+    )  # fmt: skip
+
+    assert (untrusted.status_code, untrusted.json()["code"]) == (403, "trust_too_low")
+    assert untrusted.json()["reasons"][0]["message"] == "`service:filed` has trust 0, and this needs 1"
+    assert (usurper.status_code, usurper.json()["code"]) == (403, "no_authority")
+    assert usurper.json()["detail"] == "`human:operator` would govern as a root: who does is changed by a root alone"
+    assert (crowned.status_code, ordinary.status_code) == (200, 200), (crowned.text, ordinary.text)
+    assert client.get("/v1/graph/summary").json()["revision_number"] == before

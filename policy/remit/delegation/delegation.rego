@@ -9,6 +9,7 @@ package remit.delegation
 
 import data.remit.attenuation
 import data.remit.chain
+import data.remit.trust
 
 # METADATA
 # description: why the delegation is refused
@@ -44,10 +45,7 @@ reasons contains "depth_exceeded" if {
 }
 
 reasons contains "trust_too_low" if {
-	some class in _proposed.classes
-	some environment, trust in data.remit.config.required_trust[class]
-	_reaches(environment)
-	_proposed.trust < trust
+	trust.too_low(_proposed.trust, _proposed.classes, _proposed.scope)
 }
 
 _proposed := input.governance.delegation
@@ -96,8 +94,3 @@ _deeper(ground) if {
 		true in [edge.max_depth == null, _proposed.max_depth < edge.max_depth]
 	}
 }
-
-# A delegation that names no environments reaches all of them.
-_reaches(environment) if environment in _proposed.scope.where.environment
-
-_reaches(_) if not _proposed.scope.where.environment

@@ -7,6 +7,8 @@
 # scope: package
 package remit.power
 
+import data.remit.trust
+
 # METADATA
 # description: why the power is refused
 # scope: document
@@ -15,13 +17,5 @@ reasons contains "trust_too_low" if {
 	power := object.get(input.governance, "power", null)
 	power != null
 	some right in power.rights
-	some class in right.classes
-	some environment, trust in data.remit.config.required_trust[class]
-	_reaches(right.scope, environment)
-	power.trust < trust
+	trust.too_low(power.trust, right.classes, right.scope)
 }
-
-# A right that names no environments reaches all of them.
-_reaches(scope, environment) if environment in scope.where.environment
-
-_reaches(scope, _) if not scope.where.environment

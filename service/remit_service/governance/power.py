@@ -12,6 +12,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from remit_graph.model.builtin import Governance
+from remit_graph.model.change import canonical
 from remit_graph.model.edge import Edge, EdgeType
 from remit_graph.model.key import contains
 from remit_graph.model.principal import HOLDER_KINDS
@@ -19,8 +20,9 @@ from remit_graph.model.registry import GRAPH_KEY
 from remit_graph.view.grounds import ViewGrounds
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
+    from remit_graph.model.change import Change
     from remit_graph.model.instant import Instant
     from remit_graph.view.state import View
 
@@ -32,9 +34,45 @@ def power_of(view: View, at: Instant, edge: Edge) -> Facts | None:
     rights = list(_given_by(view, at, edge))
     if not rights:
         return None
-    known = view.principals.get(edge.from_)
-    trust = 0 if known is None else known.trust
-    return {"edge": str(edge.edge), "holder": edge.from_, "trust": trust, "rights": rights}
+    holder, trust = _least_trusted(view, edge.from_)
+    return {"edge": str(edge.edge), "holder": holder, "trust": trust, "rights": rights}
+
+
+def _least_trusted(view: View, holder: str) -> tuple[str, int]:
+    """Return who of the holder and those who act as it is trusted least: the power is theirs as well."""
+    acting = {edge.from_ for edge in view.incoming(EdgeType.ACTS_AS, holder)}
+    trusts = {each: view.principals[each].trust for each in acting if view.alive(each)}
+    known = view.principals.get(holder)
+    trusts[holder] = 0 if known is None else known.trust
+    # The holder itself where nobody is trusted less: it is what the command names.
+    return min(trusts.items(), key=lambda each: (each[1], each[0] != holder, each[0]))
+
+
+def powers_begun(view: View, at: Instant, changes: Sequence[Change]) -> list[Facts]:
+    """Return the powers that edges among `changes` give, on the view with all of them applied.
+
+    Those that the policy cannot tell apart are given once, so that a file of many edges asks few questions.
+    """
+    found: dict[str, Facts] = {}
+    for each in changes:
+        edge = view.edges.get(each.body["edge_id"]) if each.kind == "edge.begin" else None
+        power = None if edge is None else power_of(view, at, edge)
+        if power is not None:
+            alike = [[right["classes"], right["scope"].get("where")] for right in power["rights"]]
+            found.setdefault(canonical([power["trust"], alike]), power)
+    return list(found.values())
+
+
+def governing(view: View, at: Instant, changes: Sequence[Change]) -> set[str]:
+    """Return which of those whom `changes` could make a root is one on this view, or acts as one."""
+    asked = {name for each in changes if each.kind == "realm.set" for name in each.body["root"]}
+    begun = (each.body for each in changes if each.kind == "edge.begin")
+    asked |= {body["from"] for body in begun if body["edge"] == EdgeType.ACTS_AS}
+    return {each for each in asked if _governs(view, at, each)}
+
+
+def _governs(view: View, at: Instant, principal: str) -> bool:
+    return any(view.is_root(each) for each in ViewGrounds(view=view, at=at).acts_as(principal))
 
 
 def _given_by(view: View, at: Instant, edge: Edge) -> Iterator[Facts]:

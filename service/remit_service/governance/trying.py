@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @contextmanager
 def tried(view: View, changes: Sequence[Change], at: Instant) -> Iterator[View]:
-    """Yield the view as it would be with `changes`; whoever uses it must not await."""
+    """Yield this very view as it would be with `changes`; whoever uses it must not await, and asks about now before."""
     journal = Journal()
     try:
         apply_changes(view, changes, journal, revision=view.revision + 1, at=at)
