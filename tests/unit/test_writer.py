@@ -401,6 +401,127 @@ async def test_closing_waits_for_what_was_taken(tmp_path: Path) -> None:
         assert (await submitted).revision == 1
 
 
+class Held:
+    """An append that waits until it is told to go on, once; `batches` are the sizes of all that were begun."""
+
+    def __init__(self, replica: Replica) -> None:
+        self.begun, self.go_on = asyncio.Event(), asyncio.Event()
+        self.batches: list[int] = []
+        self.fault: Exception | None = None
+        self._append = replica.ledger.append
+        replica.ledger.append = self._held  # type: ignore[method-assign, assignment]
+
+    async def _held(self, head: Any, batch: Any) -> Any:
+        self.batches.append(len(batch))
+        if not self.begun.is_set():
+            self.begun.set()
+            await self.go_on.wait()
+            if self.fault is not None:
+                raise self.fault
+        return await self._append(head, batch)
+
+
+async def _one_on_its_way_and_five_decided(writer: Writer) -> tuple[list[asyncio.Task[Any]], list[int]]:
+    """Submit a command, and five more while it is on its way; return when they are decided, with what each saw."""
+    saw: list[int] = []
+    all_decided = asyncio.Event()
+
+    def watched() -> Submission:
+        counted = count()
+
+        def decide(view: View, at: Instant) -> Verdict:
+            saw.append(len(view.principals))
+            if len(saw) == 5:
+                all_decided.set()
+            return counted.decide(view, at)
+
+        return replace(counted, decide=decide)
+
+    tasks = [asyncio.create_task(writer.submit(count()))]
+    await asyncio.sleep(0)
+    tasks += [asyncio.create_task(writer.submit(watched())) for _ in range(5)]
+    async with asyncio.timeout(20):
+        await all_decided.wait()
+    return tasks, saw
+
+
+async def test_while_an_append_is_on_its_way_the_next_batch_is_decided(tmp_path: Path) -> None:
+    """Five commands that come meanwhile see the first one, which no read does, and share the next append."""
+    async with a_writer(tmp_path / "l.db") as (writer, replica):
+        held = Held(replica)
+        tasks, saw = await _one_on_its_way_and_five_decided(writer)
+        read = (len(replica.view.principals), replica.view.revision)
+        held.go_on.set()
+        done = await asyncio.gather(*tasks)
+
+        assert read == (0, 0)
+        assert saw == [1, 2, 3, 4, 5]
+        assert [each.revision for each in done] == [1, 2, 3, 4, 5, 6]
+        assert held.batches == [1, 5]
+        assert sorted(replica.view.principals) == [f"role:r{number}" for number in range(6)]
+
+
+async def test_what_was_decided_on_a_lost_append_is_decided_again(tmp_path: Path) -> None:
+    """Another process was first: nothing that was decided on what never came to be is appended."""
+    path = tmp_path / "l.db"
+    async with a_writer(path) as (writer, replica):
+        held = Held(replica)
+        tasks, saw = await _one_on_its_way_and_five_decided(writer)
+        other = await SqliteLedger.open(path)
+        head = await other.head()
+        changes = (Change("principal.put", {"id": "role:other"}),)
+        await other.append(head, [Command(action="TEST", actor="system", at=max(head.now, head.at), changes=changes)])
+        held.go_on.set()
+        done = await asyncio.gather(*tasks)
+
+        assert saw == [1, 2, 3, 4, 5, 2, 3, 4, 5, 6]
+        assert [each.revision for each in done] == [2, 3, 4, 5, 6, 7]
+        assert len(replica.view.principals) == 7
+        await other.aclose()
+
+
+@pytest.mark.parametrize("fault", [LedgerUnavailable("gone", advice="wait"), RuntimeError("nobody thought of it")])
+async def test_a_failed_append_fails_nobody_who_came_meanwhile(tmp_path: Path, fault: Exception) -> None:
+    """The one that was on its way is told; those decided on it are decided again without it, and appended."""
+    async with a_writer(tmp_path / "l.db") as (writer, replica):
+        held = Held(replica)
+        held.fault = fault
+        tasks, saw = await _one_on_its_way_and_five_decided(writer)
+        held.go_on.set()
+        first, *others = await asyncio.gather(*tasks, return_exceptions=True)
+
+        assert first is fault
+        assert [each.revision for each in others if not isinstance(each, BaseException)] == [1, 2, 3, 4, 5]
+        assert saw[5:] == [0, 1, 2, 3, 4]
+        assert len(replica.view.principals) == 5
+
+
+async def test_nothing_is_decided_on_a_policy_that_is_not_in_force_yet(tmp_path: Path) -> None:
+    """A policy is in force with the view: what comes after its activation waits for that."""
+    activation = {"policy_epoch": 1, "policy_revision": "r", "archive": ""}
+    verdict = Accepted(changes=(Change("policy.activate", activation),), result={})
+    async with a_writer(tmp_path / "l.db") as (writer, replica):
+        held = Held(replica)
+        first = asyncio.create_task(
+            writer.submit(Submission(action="TEST", actor="system", decide=lambda _view, _at: verdict))
+        )
+        await held.begun.wait()
+        epochs: list[int] = []
+
+        def decide(view: View, _at: Instant) -> Verdict:
+            epochs.append(replica.view.revision)
+            return Accepted(changes=(Change("principal.put", {"id": "role:a"}),), result={"at": view.policy_epoch})
+
+        second = asyncio.create_task(writer.submit(Submission(action="TEST", actor="system", decide=decide)))
+        for _ in range(20):
+            # Twice the turns of the loop that deciding it ahead would take.
+            await asyncio.sleep(0)
+        held.go_on.set()
+
+        assert [(await each).revision for each in (first, second)] == [1, 2]
+        assert epochs == [1]
+
+
 async def test_a_clock_ahead_of_the_ledgers_is_no_fault_of_the_caller(tmp_path: Path) -> None:
     """The command is well formed: it is told that this decision point cannot take it, and nothing is appended."""
     ledger = await SqliteLedger.init(tmp_path / "l.db", "acme")

@@ -122,6 +122,7 @@ class Governor:
             request_id=order.key.request_id if order.key is not None else None,
             fingerprint=order.key.fingerprint if order.key is not None else None,
             reason=reason,
+            is_first=found is not None,
         )
         done = await self.point.submit(submission)
         # (4) Record.

@@ -7,6 +7,8 @@ from collections import deque
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from remit_service.writer.command import Waiting
 
 
@@ -24,9 +26,23 @@ class Arrivals:
         (self._renewals if waiting.submission.is_renewal else self._others).append(waiting)
         self._some.set()
 
+    def put_back(self, waiting: Iterable[Waiting]) -> None:
+        """Let submissions that were taken wait again, before all others."""
+        for each in reversed([*waiting]):
+            (self._renewals if each.submission.is_renewal else self._others).appendleft(each)
+            self._some.set()
+
+    async def wait(self) -> None:
+        """Return when something is there."""
+        await self._some.wait()
+
     async def take(self, at_most: int) -> list[Waiting]:
         """Wait until something is there, and take it."""
-        await self._some.wait()
+        await self.wait()
+        return self.take_now(at_most)
+
+    def take_now(self, at_most: int) -> list[Waiting]:
+        """Take what is there, all renewals and others up to so many in all."""
         taken = self.renewals()
         while self._others and len(taken) < at_most:
             taken.append(self._others.popleft())

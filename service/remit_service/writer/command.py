@@ -65,6 +65,8 @@ class Submission:
         request_id: Digest of (caller, Idempotency-Key), or None.
         fingerprint: Digest of the body, compared on a repeat.
         reason: Free text of the actor.
+        is_first: Whether it is decided as the first of a batch: what it changes was found on the view itself, and to
+            find it anew would hold up reads.
     """
 
     action: str
@@ -73,6 +75,7 @@ class Submission:
     request_id: str | None = None
     fingerprint: str | None = None
     reason: str | None = None
+    is_first: bool = False
 
     @property
     def is_renewal(self) -> bool:

@@ -28,7 +28,11 @@ PATIENCE_SECONDS: Final = 5.0
 
 
 class Turns:
-    """The turns of one writer."""
+    """The turns of one writer.
+
+    Attributes:
+        has_rivals: Whether others append too, as far as is known: an append was lost lately, or others are in line.
+    """
 
     def __init__(self, ledger: Ledger, replica: Replica, clock: Clock, *, wanted: bool = True) -> None:
         """Nobody is known to be there; where turns are not `wanted`, none is ever asked for."""
@@ -36,12 +40,12 @@ class Turns:
         self._replica = replica
         self._clock = clock
         self._wanted = wanted
-        self._has_rivals = False
+        self.has_rivals = False
         self._in_line = False
 
     def lost(self) -> None:
         """Note that another writer was first."""
-        self._has_rivals = self._wanted
+        self.has_rivals = self._wanted
 
     def spent(self) -> None:
         """Note that an append succeeded: the turn went to the next with it."""
@@ -53,11 +57,11 @@ class Turns:
         Raises:
             LedgerError: the ledger cannot be asked.
         """
-        if not self._has_rivals:
+        if not self.has_rivals:
             return
         self._in_line = True
         turn = await self._ledger.take_turn()
-        self._has_rivals = not turn.mine or turn.waiting > 0
+        self.has_rivals = not turn.mine or turn.waiting > 0
         deadline = self._clock.monotonic() + PATIENCE_SECONDS
         while self._clock.monotonic() < deadline:
             if not turn.mine:

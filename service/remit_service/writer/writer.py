@@ -3,7 +3,7 @@
 Rules kept here (architecture.md 3, rules.md 11):
 
 - a batch is decided without awaiting, on the view itself, and taken back before anybody can look (`deciding`);
-- nobody reads a change before its append has succeeded;
+- nobody reads a change before its append has succeeded, although the next batch is decided on it (`ahead`);
 - one refused command harms no other; a command that alone breaks a constraint is refused alone;
 - a request id is settled by its stored result, never by appending again;
 - `at` never goes back;
@@ -29,9 +29,10 @@ from remit_graph.errors import (
     OutcomeUnknown,
     RequestReused,
 )
+from remit_service.writer.ahead import decide_ahead
 from remit_service.writer.arrivals import Arrivals
 from remit_service.writer.command import Accepted, Done, Refused, Submission, Waiting
-from remit_service.writer.deciding import decide_batch
+from remit_service.writer.deciding import DECIDE_SECONDS, Draft
 from remit_service.writer.turns import Turns
 
 if TYPE_CHECKING:
@@ -41,7 +42,6 @@ if TYPE_CHECKING:
     from remit_graph.ports import Ledger
     from remit_service.clock import Clock
     from remit_service.replica.replica import Replica
-    from remit_service.writer.deciding import Batch
 
 _log = structlog.get_logger(__name__)
 
@@ -67,6 +67,7 @@ class Writer:
         self._turns = Turns(ledger, replica, clock, wanted=in_turn)
         self._task: asyncio.Task[None] | None = None
         self._settling: asyncio.Task[None] | None = None
+        self._is_closing = False
         self._running: dict[str, Waiting] = {}
         self._suspicious: list[Callable[[], None]] = []
         replica.subscribe(self._see)
@@ -88,6 +89,7 @@ class Writer:
         """Finish what was taken, refuse what waits."""
         if self._task is None:
             return
+        self._is_closing = True
         self._task.cancel()
         with contextlib.suppress(asyncio.CancelledError):
             await self._task
@@ -157,19 +159,26 @@ class Writer:
             await self._turns.leave()
 
     async def _settle(self, batch: Sequence[Waiting]) -> None:
-        pending = list(batch)
+        """Decide and append until nothing of `batch` is left, and what was decided meanwhile."""
+        pending, ahead = list(batch), None
         lost = 0
         while pending and lost < MAX_LOST:
             try:
                 await self._turns.wait()
                 pending = [*self._arrivals.renewals(), *pending]
-                pending = await self._attempt(pending)
+                draft = await self._decided(pending, ahead)
+                pending, ahead = draft.waiting, None
+                ahead = await self._append(draft)
+                pending = [] if ahead is None else ahead.waiting
             except HeadMoved:
                 lost += 1
                 self._turns.lost()
                 pending = await self._follow(pending)
             except ConstraintBroken as error:
                 await self._one_by_one(pending, error)
+                return
+            except ModelError as error:
+                _give_up(pending, _of_the_clock(error))
                 return
             except Exception as error:  # noqa: BLE001 - whatever it is, it must not end the writer
                 _give_up(pending, error)
@@ -198,44 +207,61 @@ class Writer:
         for listener in self._suspicious:
             listener()
 
-    async def _attempt(self, taken: Sequence[Waiting]) -> list[Waiting]:
-        """Decide and append once; returns those that did not fit into the batch."""
+    async def _decided(self, taken: Sequence[Waiting], ahead: Draft | None) -> Draft:
+        """Return a draft of what was taken, which holds what was decided ahead; what did not fit waits again."""
         # What another process has appended meanwhile is not decided again: it would be refused for being there.
         for waiting in taken:
             if waiting.is_stored:
                 await self._settled_before(waiting)
-        pending = [waiting for waiting in taken if not waiting.done.done()]
         view = self._replica.view
-        batch = decide_batch(pending, view, max(self._clock.now(), view.at), self._clock.monotonic)
-        if batch.commands:
-            await self._append(batch)
-        for each in batch.decided:
+        if ahead is None or any(each.done.done() for each in ahead.waiting) or not ahead.landed(view):
+            ahead = Draft(view)
+        known = {id(each) for each in ahead.waiting}
+        pending = [each for each in taken if id(each) not in known and not each.done.done()]
+        self._arrivals.put_back(ahead.decide(pending, self._clock.now(), self._clock.monotonic, DECIDE_SECONDS))
+        return ahead
+
+    async def _append(self, draft: Draft) -> Draft | None:
+        """Append what was decided and tell the callers; return what was decided on top of it meanwhile."""
+        ahead = await self._appended(draft) if draft.commands else None
+        for each in draft.decided:
             if each.command is None:
                 each.waiting.resolve(Done(verdict=each.verdict, revision=self._replica.view.revision))
-        return list(batch.rest)
+        return ahead
 
-    async def _append(self, batch: Batch) -> None:
+    async def _appended(self, draft: Draft) -> Draft | None:
         head = self._replica.head
         if head is None:
             raise LedgerUnavailable("the ledger was not read yet", advice="wait until the decision point is ready")
+        appending = asyncio.create_task(self._ledger.append(head, draft.commands))
+        ahead = await self._ahead(draft, appending)
         try:
-            entries = await self._ledger.append(head, batch.commands)
-        except (OutcomeUnknown, RequestReused):
-            await self._look_up(batch)
-            return
-        except ModelError as error:
-            raise _of_the_clock(error) from error
-        self._turns.spent()
-        await self._replica.receive(entries, batch.made)
+            entries = await appending
+            self._turns.spent()
+            await self._replica.receive(entries, draft.made)
+        except BaseException as error:
+            self._arrivals.put_back([] if ahead is None else ahead.waiting)
+            if not isinstance(error, OutcomeUnknown | RequestReused):
+                raise
+            await self._look_up(draft)
+            return None
         revisions = iter(entries)
-        for each in batch.decided:
+        for each in draft.decided:
             if each.command is not None:
                 each.waiting.resolve(Done(verdict=each.verdict, revision=next(revisions).revision))
+        return ahead
 
-    async def _look_up(self, batch: Batch) -> None:
+    async def _ahead(self, draft: Draft, appending: asyncio.Task[Sequence[Entry]]) -> Draft | None:
+        """Decide what arrives meanwhile; where others append too, that would be in vain."""
+        if self._turns.has_rivals or self._is_closing:
+            await asyncio.wait({appending})
+            return None
+        return await decide_ahead(draft, appending, self._arrivals, self._clock, MAX_BATCH)
+
+    async def _look_up(self, draft: Draft) -> None:
         """Settle a batch whose outcome is unknown, or of which a request id is known, by the stored results."""
         await self._replica.catch_up()
-        for each in batch.decided:
+        for each in draft.decided:
             if each.command is None:
                 continue
             stored = await self._stored(each.waiting.submission)
