@@ -1,4 +1,4 @@
-"""`python -m bench [--json] [--only NAME] [--quick]`."""
+"""`python -m bench [--json] [--only NAME] [--quick] [--edges N]`."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def policy_input() -> bytes:
     return prepared.encoded
 
 
-def cases(*, quick: bool) -> dict[str, Callable[[], list[Row]]]:
+def cases(*, quick: bool, million: int = 1_000_000) -> dict[str, Callable[[], list[Row]]]:
     """Return the cases by name."""
     count, seconds, edges = (200, 0.5, 2_000) if quick else (5_000, 5.0, 200_000)
     return {
@@ -37,10 +37,10 @@ def cases(*, quick: bool) -> dict[str, Callable[[], list[Row]]]:
         "large": lambda: inprocess.large(edges, count),
         "leases": lambda: leases.rows(*((64, 32) if quick else (8_000, 4_000)), with_neo4j=not quick),
         "fairness": lambda: fairness.rows(*((20, 1) if quick else (500, 5))),
-        "load": lambda: load_graph.rows(edges if quick else 1_000_000),
+        "load": lambda: load_graph.rows(edges if quick else million),
         "appends": lambda: appends.rows(seconds, with_neo4j=not quick),
         "last_permit": lambda: last_permit.rows(3 if quick else 200, with_neo4j=not quick),
-        "many_edges": lambda: [] if quick else many_edges.rows(1_000_000),
+        "many_edges": lambda: [] if quick else many_edges.rows(million),
         "turns": lambda: turns.rows(2.0 if quick else 10.0, with_neo4j=not quick),
         "search": lambda: search.rows(2_000 if quick else 100_000),
         "revoke": lambda: revoke.rows(2_000 if quick else 100_000),
@@ -55,10 +55,17 @@ def main() -> None:
     parser.add_argument("--json", action="store_true", help="print one JSON document instead")
     parser.add_argument("--only", action="append", metavar="NAME", help="run this case; may be given again")
     parser.add_argument("--quick", action="store_true", help="small and short, to see that it runs")
+    parser.add_argument(
+        "--edges",
+        type=int,
+        default=1_000_000,
+        metavar="N",
+        help="of the cases `load` and `many_edges`; default a million",
+    )
     options = parser.parse_args()
     # Whoever ends a run that takes too long must not be left with the servers it has started.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
-    known = cases(quick=options.quick)
+    known = cases(quick=options.quick, million=options.edges)
     names = options.only or list(known)
     for name in names:
         if name not in known:

@@ -16,8 +16,10 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any, Final
 
 from bench.report import Row, percentiles, tell
-from bench.stores import REALM, neo4j
+from bench.stores import REALM, neo4j, options_of
 from remit_graph.model.change import Change, Command
+from remit_graph.neo4j import Neo4jLedger
+from remit_graph.neo4j.remove import remove
 from remit_graph.sqlite.ledger import SqliteLedger
 from remit_service.clock import SystemClock
 from remit_service.replica.replica import Replica
@@ -49,11 +51,15 @@ def rows(seconds: float, *, with_neo4j: bool = True) -> list[Row]:
             found.append(_row("sqlite", address, seconds, in_turn=in_turn))
     if with_neo4j:
         with neo4j() as options:
-            for in_turn in (False, True) if options is not None else ():
+            if options is not None:
                 address = {"url": options.url, "user": options.user, "password": options.password}
-                asyncio.run(_make(address))
-                found.append(_row("neo4j", address, seconds, in_turn=in_turn))
+                found += [_on_neo4j(address, seconds, in_turn=in_turn) for in_turn in (False, True)]
     return found
+
+
+def _on_neo4j(address: dict[str, Any], seconds: float, *, in_turn: bool) -> Row:
+    asyncio.run(_make(address))
+    return _row("neo4j", address, seconds, in_turn=in_turn)
 
 
 async def _make(address: dict[str, Any]) -> None:
@@ -61,11 +67,8 @@ async def _make(address: dict[str, Any]) -> None:
     if "path" in address:
         ledger: Ledger = await SqliteLedger.init(Path(address["path"]), REALM)
     else:
-        from remit_graph.neo4j import Neo4jLedger, Neo4jOptions
-        from remit_graph.neo4j.remove import remove
-
-        await remove(Neo4jOptions(**address))
-        ledger = await Neo4jLedger.init(Neo4jOptions(**address), REALM)
+        await remove(options_of(address))
+        ledger = await Neo4jLedger.init(options_of(address), REALM)
     for number in range(WARM_UP):
         head = await ledger.head()
         command = Command(
@@ -78,9 +81,7 @@ async def _make(address: dict[str, Any]) -> None:
 async def _open(address: dict[str, Any]) -> Ledger:
     if "path" in address:
         return await SqliteLedger.open(Path(address["path"]))
-    from remit_graph.neo4j import Neo4jLedger, Neo4jOptions
-
-    return await Neo4jLedger.open(Neo4jOptions(**address))
+    return await Neo4jLedger.open(options_of(address))
 
 
 def _row(store: str, address: dict[str, Any], seconds: float, *, in_turn: bool) -> Row:

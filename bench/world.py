@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from remit_graph.model.change import GENESIS, Change, Entry
 from remit_graph.view.apply import apply
 from remit_graph.view.state import View
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 NOW = 1_800_000_000_000_000
 POST = {"canonical": "CANONICAL", "body": "CONTENT_BODY", "meta_description": "SEO_METADATA"}
@@ -69,20 +74,18 @@ def chain(depth: int) -> list[Change]:
     return changes
 
 
-def beside(count: int) -> list[Change]:
-    """Return `count` edges that have nothing to do with the question: delegations, memberships and grants of others."""
-    changes: list[Change] = []
+def beside(count: int) -> Iterator[Change]:
+    """Iterate `count` edges that have nothing to do with the question: delegations, memberships and grants of others."""
     for index in range(count // 4):
         person, role = f"instance:other-{index}", f"role:other-{index % 1000}"
         if index < 1000:
-            changes.append(Change("principal.put", {"id": role, "trust": 2}))
-        changes.append(Change("principal.put", {"id": person, "trust": 2}))
-        changes.append(Change("resource.put", {"key": f"wp:post:9{index}", "attributes": {}}))
-        changes.append(edge(f"ba{index}", "ACTS_AS", person, role))
-        changes.append(edge(f"bd{index}", "DELEGATES", role, person, scope=SCOPE, max_depth=1))
-        changes.append(edge(f"bg{index}", "MAY_WRITE", person, f"wp:post:9{index}", scope={"fields": ["body"]}))
-        changes.append(edge(f"bp{index}", "PART_OF", f"wp:post:9{index}", "site:example.com:product-pages"))
-    return changes
+            yield Change("principal.put", {"id": role, "trust": 2})
+        yield Change("principal.put", {"id": person, "trust": 2})
+        yield Change("resource.put", {"key": f"wp:post:9{index}", "attributes": {}})
+        yield edge(f"ba{index}", "ACTS_AS", person, role)
+        yield edge(f"bd{index}", "DELEGATES", role, person, scope=SCOPE, max_depth=1)
+        yield edge(f"bg{index}", "MAY_WRITE", person, f"wp:post:9{index}", scope={"fields": ["body"]})
+        yield edge(f"bp{index}", "PART_OF", f"wp:post:9{index}", "site:example.com:product-pages")
 
 
 def fan_out(count: int) -> list[Change]:
