@@ -75,10 +75,14 @@ def readiness_of(
 
 def _of_the_view(replica: Replica, max_staleness: timedelta) -> Iterator[str]:
     age = replica.staleness_seconds()
+    is_stale = age > max_staleness.total_seconds()
     if not replica.is_loaded:
         yield "the graph is not loaded"
-    elif age > max_staleness.total_seconds():
+    elif is_stale:
         yield f"the view was last confirmed {age:.1f} s ago"
+    if is_stale and replica.trouble is not None:
+        # What passes before the view is stale makes nothing unready.
+        yield f"the ledger cannot be followed: {replica.trouble.message}; {replica.trouble.advice}"
     if replica.view.principals and replica.view.realm == NO_REALM:
         yield "the first world has not come in whole yet"
     if replica.stopped_by is not None:

@@ -14,7 +14,7 @@ from tests.contract.ledger_commands import append, edge_begin, edges_end
 from tests.contract.ledgers import Neo4jStore, neo4j_store
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Mapping
     from typing import LiteralString
 
 pytestmark = pytest.mark.neo4j
@@ -190,6 +190,11 @@ async def _keep_appending(ledger: Neo4jLedger, stop: asyncio.Event) -> None:
         await append(ledger, edge_begin(f"b-{number}"), Change("lease.put", {"id": f"b-{number % 7}"}))
 
 
+async def _proposed(ledger: Neo4jLedger) -> list[Mapping[str, Any]]:
+    """Return the edges that were added or changed past the ledger, as the records that adoption would begin."""
+    return [each.record for each in await ledger.findings() if each.record is not None]
+
+
 async def test_a_foreign_edge_is_proposed_as_a_record(graph: Neo4jStore) -> None:
     """An engineer writes filters and no JSON; the proposal has the scope that they mean and the ends they join."""
     ledger = await _open(graph)
@@ -199,7 +204,7 @@ async def test_a_foreign_edge_is_proposed_as_a_record(graph: Neo4jStore) -> None
     scope = {"actions": ["UPDATE_CANONICAL"], "where": {"environment": ["production"]}}
     added = {"edge_id": "g-200", "edge": "MAY_WRITE", "from": "instance:seo-7", "to": "wp:post:9", "scope": scope}
     widened = {**GRANT.body, "scope": {"actions": ["DELETE_POST"], "fields": ["canonical"]}}
-    assert await ledger.foreign_edges() == [widened, added]
+    assert await _proposed(ledger) == [widened, added]
 
 
 async def test_a_foreign_edge_stands_in_the_way_and_says_so(graph: Neo4jStore) -> None:
@@ -244,7 +249,7 @@ async def test_a_foreign_edge_is_adopted(graph: Neo4jStore) -> None:
     """F010: set aside and appended as a change, an edit of an engineer is an edge of the ledger with its revision."""
     ledger = await _open(graph)
     graph.server.query(ADDED)
-    proposal = (await ledger.foreign_edges())[0]
+    proposal = (await _proposed(ledger))[0]
     await ledger.set_aside(await ledger.findings())
 
     entry = await append(ledger, Change("edge.begin", {**proposal, "version": 1, "epoch": 1, "issuer": "human:ada"}))

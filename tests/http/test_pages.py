@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
+from remit_graph.errors import LedgerUnavailable
 from remit_service.http.problem_pages import RESOLVERS
 from remit_service.http.problems import HTTP_ROWS
 from tests.http.questions import DENIED, EVALUATION, EVALUATIONS, PERMITTED
@@ -96,6 +97,18 @@ def test_not_ready_is_told_with_the_reason(seo: Served, monkeypatch: pytest.Monk
 
     assert (reply.status_code, reply.json()["problems"]) == (503, ["the view was last confirmed 9.9 s ago"])
     assert seo.client().get("/health/live").status_code == 200
+
+
+def test_why_the_ledger_cannot_be_followed_is_told(seo: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Once the view is stale; a failure that passes before makes nothing unready."""
+    trouble = LedgerUnavailable("the ledger does not answer", advice="it is tried again by itself")
+    monkeypatch.setattr(seo.point.replica, "trouble", trouble)
+    assert seo.client().get("/health/ready").json()["problems"] == []
+
+    monkeypatch.setattr(seo.point.replica, "staleness_seconds", lambda: 9.9)
+
+    problems = seo.client().get("/health/ready").json()["problems"]
+    assert problems[1:] == ["the ledger cannot be followed: the ledger does not answer; it is tried again by itself"]
 
 
 def test_metrics_count_without_naming_anybody(seo: Served) -> None:

@@ -16,7 +16,7 @@ from remit_service.coordination.overlap import leases_near
 from remit_service.coordination.queue import DEFAULT_CLASS, rank, share_class, share_floor
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Sequence
 
     from remit_service.coordination.origin import Origin
     from remit_service.coordination.values import Record
@@ -104,10 +104,14 @@ def collide(work: Work, one: Record, other: Record) -> bool:
     return known
 
 
-def before(work: Work, waiter: Record) -> Iterator[Record]:
-    """Iterate the requests of others that come before one and collide with it, in no order."""
-    place = rank(work, waiter)
-    return (other for other in rivals(work, waiter) if rank(work, other) < place)
+def before(work: Work, waiter: Record, *, without: Collection[str] = ()) -> Iterator[Record]:
+    """Iterate the requests of others that come before one and collide with it, in no order, but those `without`."""
+    place = None
+    for other in rivals(work, waiter, without=without):
+        # A long queue is mostly asked about none, which needs no place.
+        place = place or rank(work, waiter)
+        if rank(work, other) < place:
+            yield other
 
 
 def after(work: Work, waiter: Record) -> Iterator[Record]:
@@ -116,10 +120,12 @@ def after(work: Work, waiter: Record) -> Iterator[Record]:
     return (other for other in rivals(work, waiter) if rank(work, other) > place)
 
 
-def rivals(work: Work, waiter: Record) -> Iterator[Record]:
-    """Iterate the requests of others that collide with one, in no order."""
+def rivals(work: Work, waiter: Record, *, without: Collection[str] = ()) -> Iterator[Record]:
+    """Iterate the requests of others that collide with one, in no order, but those of ids `without`."""
     for other in waiters_near(work, keys_of(waiter)):
-        if other["holder"] != waiter["holder"] and still_asks(work, other) and collide(work, waiter, other):
+        if other["id"] in without or other["holder"] == waiter["holder"]:
+            continue
+        if still_asks(work, other) and collide(work, waiter, other):
             yield other
 
 

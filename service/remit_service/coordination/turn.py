@@ -11,8 +11,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from remit_service.coordination.behind import collide, in_the_way, keys_of, still_asks, waiters_near
-from remit_service.coordination.queue import rank
+from remit_service.coordination.behind import before, collide, in_the_way
 from remit_service.coordination.wait import rests_until
 
 if TYPE_CHECKING:
@@ -60,18 +59,7 @@ class Turns:
 
     def _is_behind_far_ones(self, waiter: Record) -> bool:
         """Whether somebody comes before it who is not among those that are looked at."""
-        work = self._work
-        far = [each for each in waiters_near(work, keys_of(waiter)) if each["id"] not in self._here]
-        if not far:
-            return False
-        place = rank(work, waiter)
-        return any(
-            each["holder"] != waiter["holder"]
-            and still_asks(work, each)
-            and rank(work, each) < place
-            and collide(work, waiter, each)
-            for each in far
-        )
+        return any(True for _ in before(self._work, waiter, without=self._here))
 
     def stays(self, waiter: Record) -> None:
         """Note that a waiter keeps its place."""
