@@ -7,9 +7,11 @@ The identity is (`store_id`, `incarnation`): what was issued under another one i
 from __future__ import annotations
 
 import secrets
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
+
+from remit_graph.model.change import GENESIS, SCHEMA
 
 if TYPE_CHECKING:
     from remit_graph.model.instant import Instant
@@ -84,3 +86,10 @@ class Beginning:
     schema: int
     needs: str
     note: str
+
+
+def first_head(realm: str, beginning: Beginning | None = None) -> dict[str, Any]:
+    """Return what a store writes as the head of a new ledger; with `beginning` it is unfinished, and to be that."""
+    begins = beginning or Beginning(store_id=new_store_id(), incarnation=1, schema=SCHEMA, needs="", note="")
+    state = State.READY if beginning is None else State.UNFINISHED
+    return {"realm": realm, "hash": GENESIS, "state": str(state), **asdict(begins)}

@@ -25,10 +25,15 @@ UNKNOWN: Final = sys.maxsize
 
 
 class Listener:
-    """What one reader has heard since it read last; lives on one event loop."""
+    """What one reader has heard since it read last; lives on one event loop.
 
-    def __init__(self) -> None:
+    Attributes:
+        seen: Where the ledger was seen to stand a moment before, by whoever has looked ever since; None if nobody has.
+    """
+
+    def __init__(self, seen: int | None = None) -> None:
         """Have heard nothing; to be made on a running loop."""
+        self.seen = seen
         self._heard = asyncio.Event()
         self._newest = 0
 
@@ -65,12 +70,16 @@ async def wait_for_entries(
         known: The revision that the caller has by now.
     """
     deadline = asyncio.get_running_loop().time() + within.total_seconds()
+    was_read = listener.seen is None or listener.seen > known()
     while True:
-        listener.forget()
-        if entries := await read(known(), AT_ONCE):
-            return entries
+        if was_read:
+            listener.forget()
+            if entries := await read(known(), AT_ONCE):
+                return entries
         try:
             async with asyncio.timeout_at(deadline):
                 await listener.beyond(known)
+            was_read = True
         except TimeoutError:
-            return []
+            # Silence alone proves nothing: whoever looks may have been cut off.
+            return [] if was_read else await read(known(), AT_ONCE)

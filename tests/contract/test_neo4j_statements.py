@@ -34,6 +34,8 @@ def _calls() -> Iterator[tuple[str, ast.Call]]:
 
 
 def _is_named(query: ast.expr) -> bool:
+    if isinstance(query, ast.Call) and isinstance(query.func, ast.Name) and query.func.id == "Query":
+        query = query.args[0]
     return isinstance(query, ast.Subscript) and isinstance(query.value, ast.Name) and query.value.id == "STATEMENTS"
 
 

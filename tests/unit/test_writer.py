@@ -7,7 +7,7 @@ import gc
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
@@ -496,10 +496,17 @@ async def test_a_failed_append_fails_nobody_who_came_meanwhile(tmp_path: Path, f
         assert len(replica.view.principals) == 5
 
 
-async def test_nothing_is_decided_on_a_policy_that_is_not_in_force_yet(tmp_path: Path) -> None:
-    """A policy is in force with the view: what comes after its activation waits for that."""
-    activation = {"policy_epoch": 1, "policy_revision": "r", "archive": ""}
-    verdict = Accepted(changes=(Change("policy.activate", activation),), result={})
+ACTIVATION: Final = {"policy_epoch": 1, "policy_revision": "r", "archive": ""}
+
+
+@pytest.mark.parametrize(
+    ("change", "is_first"),
+    [(Change("policy.activate", ACTIVATION), False), (Change("principal.put", {"id": "role:b"}), True)],
+    ids=["on another policy", "what was found on the view itself"],
+)
+async def test_what_has_to_wait_is_not_decided_ahead(tmp_path: Path, change: Change, *, is_first: bool) -> None:
+    """A policy is in force with the view, and what was found on the view holds there alone."""
+    verdict = Accepted(changes=(change,), result={})
     async with a_writer(tmp_path / "l.db") as (writer, replica):
         held = Held(replica)
         first = asyncio.create_task(
@@ -512,7 +519,8 @@ async def test_nothing_is_decided_on_a_policy_that_is_not_in_force_yet(tmp_path:
             epochs.append(replica.view.revision)
             return Accepted(changes=(Change("principal.put", {"id": "role:a"}),), result={"at": view.policy_epoch})
 
-        second = asyncio.create_task(writer.submit(Submission(action="TEST", actor="system", decide=decide)))
+        later = Submission(action="TEST", actor="system", decide=decide, is_first=is_first)
+        second = asyncio.create_task(writer.submit(later))
         for _ in range(20):
             # Twice the turns of the loop that deciding it ahead would take.
             await asyncio.sleep(0)

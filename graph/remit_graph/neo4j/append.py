@@ -43,14 +43,18 @@ def waves_of(spelled: Spelled) -> list[Wave]:
     return plan(steps_of(spelled.entries))
 
 
-async def append(database: Database, expected: Head, spelled: Spelled, waves: Sequence[Wave], writer: str) -> bool:
+async def append(
+    database: Database, expected: Head, spelled: Spelled, waves: Sequence[Wave], *, writer: str, turn: timedelta
+) -> bool:
     """Append a batch after `expected`, which it was spelled and planned for; see the port for what it raises.
+
+    The next in line gets a turn that lasts `turn`.
 
     Returns:
         Whether the graph is where the ledger is.
     """
     parameters = _parameters(expected, spelled, database.options.max_clock_skew)
-    parameters |= {"writer": writer, "turn": database.options.turn // timedelta(microseconds=1)}
+    parameters |= {"writer": writer, "turn": turn // timedelta(microseconds=1)}
     parameters["inline"] = sum(wave.size for wave in waves) <= INLINE
 
     async def work(transaction: AsyncManagedTransaction) -> bool:

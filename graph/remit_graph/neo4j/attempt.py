@@ -1,13 +1,17 @@
-"""A managed function, counted: how often it failed for a passing reason, and whether it got as far as the commit."""
+"""What is tried again where it failed for a passing reason: how often, after which pauses, and how far it got."""
 
 from __future__ import annotations
 
+import asyncio
+from random import uniform
+from time import monotonic
 from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
-from neo4j.exceptions import TransientError
+from neo4j.exceptions import DriverError, Neo4jError, TransientError
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
+    from datetime import timedelta
 
     from neo4j import AsyncManagedTransaction
 
@@ -15,6 +19,33 @@ T = TypeVar("T")
 
 MAX_REPEATS: Final = 5
 """How often a transaction that the database gave up for a deadlock is begun again (faults.md F074)."""
+
+
+FIRST_PAUSE_SECONDS: Final = 0.01
+LONGER: Final = 1.7
+"""What each failure makes of the pause before the next try."""
+
+JITTER: Final = 0.5
+"""How much of a pause is chance, so that those who failed together do not try again together."""
+
+
+async def repeated(run: Callable[[], Awaitable[T]], within: timedelta) -> T:
+    """Run what may be run twice, again where it failed for a passing reason, and begin no try after `within`.
+
+    Raises:
+        DriverError, Neo4jError: the last failure.
+    """
+    began, pause, given_up = monotonic(), FIRST_PAUSE_SECONDS, 0
+    while True:
+        try:
+            return await run()
+        except (DriverError, Neo4jError) as error:
+            given_up += isinstance(error, TransientError)
+            is_over = given_up > MAX_REPEATS or monotonic() - began > within.total_seconds()
+            if is_over or not error.is_retryable():
+                raise
+        await asyncio.sleep(pause * uniform(1 - JITTER, 1 + JITTER))  # noqa: S311 - no secret
+        pause *= LONGER
 
 
 class RepeatedTooOftenError(Exception):

@@ -10,16 +10,15 @@ from __future__ import annotations
 
 import asyncio
 import json
-import secrets
 from typing import TYPE_CHECKING, Any, Final
 
 from remit_graph.errors import LedgerError
 from remit_graph.model.change import Change
 from remit_graph.neo4j.database import rows_of
+from remit_graph.neo4j.lock import lock_head
 from remit_graph.neo4j.materialise import end_edges, materialise
 from remit_graph.neo4j.place import last_place, revision_of
 from remit_graph.neo4j.plan import Step, plan
-from remit_graph.neo4j.read import no_ledger
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -82,10 +81,7 @@ async def advance(database: Database, realm: str) -> bool:
     """
 
     async def work(transaction: AsyncManagedTransaction) -> bool:
-        found = await rows_of(transaction, "lock_head", realm=realm, lock=secrets.token_hex(8))
-        if not found:
-            raise no_ledger(database, realm)
-        head = found[0]
+        head = await lock_head(transaction, database, realm)
         if head["materialised_revision"] == head["revision"]:
             return False
         span = {"first_place": head["materialised_place"] + 1, "last_place": last_place(head["revision"])}

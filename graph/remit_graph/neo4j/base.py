@@ -7,7 +7,6 @@ as `(:Kept)`, so that the drift check still knows what must be there, and can pu
 from __future__ import annotations
 
 import json
-import secrets
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final
 
@@ -16,10 +15,11 @@ from remit_graph.history import Base, Swept, Weight, require_anchored, require_l
 from remit_graph.model.change import GENESIS
 from remit_graph.neo4j import checkpoints, past
 from remit_graph.neo4j.database import rows_of
+from remit_graph.neo4j.lock import lock_head, no_ledger
 from remit_graph.neo4j.nouns import is_noun, named, named_by
 from remit_graph.neo4j.past import EVENTS
 from remit_graph.neo4j.place import first_place, last_place
-from remit_graph.neo4j.read import no_ledger, read_entries
+from remit_graph.neo4j.read import read_entries
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -74,7 +74,7 @@ async def cut(database: Database, realm: str, checkpoint: Checkpoint, anchored_a
     require_anchored(entries, revision=checkpoint.revision, digest_of_row=checkpoint.hash, digest=checkpoint.digest)
 
     async def work(transaction: AsyncManagedTransaction) -> None:
-        await rows_of(transaction, "lock_head", realm=realm, lock=secrets.token_hex(8))
+        await lock_head(transaction, database, realm)
         before = _base((await rows_of(transaction, "base", realm=realm))[0])
         require_later(before, checkpoint)
         await checkpoints.put(transaction, checkpoint, parts, base=before)
@@ -101,7 +101,7 @@ async def sweep(database: Database, realm: str, retention: Retention) -> Swept:
     handles = await past.handles(database, begins.revision)
 
     async def work(transaction: AsyncManagedTransaction) -> Swept:
-        await rows_of(transaction, "lock_head", realm=realm, lock=secrets.token_hex(8))
+        await lock_head(transaction, database, realm)
         base = _base((await rows_of(transaction, "base", realm=realm))[0])
         now = (await rows_of(transaction, "head", realm=realm))[0]["now"]
         last = 0 if base.is_whole else last_place(base.revision)

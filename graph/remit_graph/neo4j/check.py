@@ -6,25 +6,22 @@ comparison would say the same thing again in other words.
 
 from __future__ import annotations
 
-import secrets
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from remit_graph.errors import ChainBroken, HistoryRemoved
 from remit_graph.model.change import GENESIS, verify_rows
 from remit_graph.neo4j import base, checkpoints
-from remit_graph.neo4j.database import rows_of
 from remit_graph.neo4j.judge import row_of
+from remit_graph.neo4j.lock import change_head
 from remit_graph.neo4j.looking import findings
 from remit_graph.neo4j.place import first_place, last_place
-from remit_graph.neo4j.read import ROWS_PER_PAGE, no_ledger, page_of_rows, read_head
+from remit_graph.neo4j.read import ROWS_PER_PAGE, page_of_rows, read_head
 from remit_graph.neo4j.schema import missing
 from remit_graph.stored import request_in
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence
-
-    from neo4j import AsyncManagedTransaction
 
     from remit_graph.model.change import Row
     from remit_graph.neo4j.database import Database
@@ -43,14 +40,7 @@ NOTHING_VERIFIED: Final = Verified(revision=0, hash=GENESIS)
 
 async def settled_revision(database: Database, realm: str) -> int:
     """Return the head's revision when no append is under way, so that all rows up to it can be seen."""
-
-    async def work(transaction: AsyncManagedTransaction) -> list[dict[str, Any]]:
-        return await rows_of(transaction, "lock_head", realm=realm, lock=secrets.token_hex(8))
-
-    found = await database.write(work)
-    if not found:
-        raise no_ledger(database, realm)
-    return int(found[0]["revision"])
+    return int((await change_head(database, realm, "lock_head"))["revision"])
 
 
 async def check_chain(database: Database, realm: str, start: Verified) -> tuple[list[str], Verified]:

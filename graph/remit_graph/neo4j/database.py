@@ -11,19 +11,19 @@ Rules (reference: the driver's manual, "Transactions"):
 from __future__ import annotations
 
 import asyncio
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
-from neo4j import READ_ACCESS, WRITE_ACCESS, AsyncGraphDatabase, unit_of_work
+from neo4j import READ_ACCESS, WRITE_ACCESS, AsyncGraphDatabase, Query, unit_of_work
 from neo4j.exceptions import DriverError, IncompleteCommit, Neo4jError
 
 from remit_graph.errors import LedgerUnavailable
-from remit_graph.neo4j.attempt import Attempt, RepeatedTooOftenError
+from remit_graph.neo4j.attempt import FIRST_PAUSE_SECONDS, JITTER, LONGER, Attempt, RepeatedTooOftenError, repeated
 from remit_graph.neo4j.faults import silent, translate, translated
 from remit_graph.neo4j.statements import STATEMENTS
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
-    from datetime import timedelta
 
     from neo4j import AsyncDriver, AsyncManagedTransaction, AsyncResult
 
@@ -55,9 +55,11 @@ class Database:
                 max_connection_pool_size=options.connections,
                 max_transaction_retry_time=options.retry_for.total_seconds(),
                 # The driver's own first pause is a second: longer than a decision point can let its callers wait.
-                initial_retry_delay=0.01,
-                retry_delay_multiplier=1.7,
-                retry_delay_jitter_factor=0.5,
+                initial_retry_delay=FIRST_PAUSE_SECONDS,
+                retry_delay_multiplier=LONGER,
+                retry_delay_jitter_factor=JITTER,
+                # It would go along with each transaction, and tell the server which of two ways we began it.
+                telemetry_disabled=True,
                 keep_alive=True,
                 notifications_min_severity="OFF",
                 user_agent="remit",
@@ -87,6 +89,14 @@ class Database:
         """Run the query `name` once, outside of a managed transaction: one round trip, for what looks all the time."""
         return await self._finish(self._alone(name, parameters))
 
+    async def once(self, name: str, /, **parameters: Any) -> list[dict[str, Any]]:
+        """Run the query `name` by itself, again where it failed for a passing reason: for what may be run twice.
+
+        One round trip, where a managed transaction takes three; what it locks is held for no client's sake.
+        """
+        hold_at_most = self.options.hold_at_most.total_seconds()
+        return await self._finish(self._alone(name, parameters, self.options.retry_for, hold_at_most))
+
     async def stream(self, name: str, /, **parameters: Any) -> AsyncIterator[dict[str, Any]]:
         """Run the query `name` once and yield its rows as they arrive, for answers that are too large to hold."""
         self._require_open()
@@ -110,15 +120,23 @@ class Database:
         running.add_done_callback(self._tasks.discard)
         return await asyncio.shield(running)
 
-    async def _alone(self, name: str, parameters: dict[str, Any]) -> list[dict[str, Any]]:
+    async def _alone(
+        self,
+        name: str,
+        parameters: dict[str, Any],
+        retry_for: timedelta = timedelta(),
+        hold_at_most: float | None = None,
+    ) -> list[dict[str, Any]]:
         self._require_open()
+
+        async def run() -> list[dict[str, Any]]:
+            async with self.driver.session(database=self.options.database) as session:
+                return await _all(await session.run(Query(STATEMENTS[name], timeout=hold_at_most), parameters))
+
         try:
             with translated(self.url):
-                async with (
-                    asyncio.timeout(self._give_up_after(self.options.hold_at_most)),
-                    self.driver.session(database=self.options.database) as session,
-                ):
-                    return await _all(await session.run(STATEMENTS[name], parameters))
+                async with asyncio.timeout(self._give_up_after(self.options.hold_at_most)):
+                    return await repeated(run, retry_for)
         except TimeoutError as error:
             raise silent(self.url) from error
 

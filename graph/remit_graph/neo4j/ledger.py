@@ -15,7 +15,8 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-from typing import TYPE_CHECKING, Any, Self
+from time import monotonic
+from typing import TYPE_CHECKING, Self
 
 from remit_graph.head import USABLE, State, new_store_id
 from remit_graph.history import require_image
@@ -32,7 +33,7 @@ from remit_graph.refusals import not_unfinished, require_state, why_not_moved
 from remit_graph.watching import wait_for_entries
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+    from collections.abc import AsyncIterator, Callable, Sequence
     from datetime import timedelta
 
     from neo4j import AsyncManagedTransaction
@@ -57,6 +58,7 @@ class Neo4jLedger:
         self._name = secrets.token_hex(8)
         self._bell = Bell(lambda: read.read_revision(database, realm), database.options)
         self._backlog = Backlog(database, realm)
+        self._pace = turns.Pace(database.options.turn)
         self._verified = NOTHING_VERIFIED
 
     @classmethod
@@ -96,7 +98,8 @@ class Neo4jLedger:
             await database.aclose()
             raise
         # A process that was killed may have left the graph behind the ledger.
-        ledger._backlog.wake()
+        if State.UNFINISHED not in accepts:
+            ledger._backlog.wake()
         return ledger
 
     @staticmethod
@@ -145,15 +148,20 @@ class Neo4jLedger:
 
     async def _append(self, expected: Head, spelled: Spelled, *, large: bool = False) -> Sequence[Entry]:
         waves = await asyncio.to_thread(append.waves_of, spelled) if large else append.waves_of(spelled)
-        is_materialised = await append.append(self._database, expected, spelled, waves, self._name)
+        began = monotonic()
+        is_materialised = await append.append(
+            self._database, expected, spelled, waves, writer=self._name, turn=self._pace.turn
+        )
+        self._pace.note(monotonic() - began)
         self._bell.ring(spelled.entries[-1].revision)
-        if not is_materialised:
+        # Whoever fills a ledger waits for its graph at the end; until then the two would wait for each other's locks.
+        if not is_materialised and State.UNFINISHED not in self._accepts:
             self._backlog.wake()
         return list(spelled.entries)
 
     async def take_turn(self) -> Turn:
         """Take the turn to append, or line up for it; see the port."""
-        return await turns.take(self._database, self._realm, self._name)
+        return await turns.take(self._database, self._realm, self._name, self._pace.turn)
 
     async def see_turn(self) -> Turn:
         """Look whose turn it is; see the port."""
@@ -161,7 +169,7 @@ class Neo4jLedger:
 
     async def pass_turn(self) -> None:
         """Give up the turn, or the place in line; see the port."""
-        await turns.leave(self._database, self._realm, self._name)
+        await turns.leave(self._database, self._realm, self._name, self._pace.turn)
 
     async def read(self, after: int, limit: int) -> Sequence[Entry]:
         """Return up to `limit` whole revisions after `after`; see the port."""
@@ -318,11 +326,6 @@ class Neo4jLedger:
         await self.materialised()
         return await findings(self._database, everything=everything, part=part)
 
-    async def foreign_edges(self) -> Sequence[Mapping[str, Any]]:
-        """Return the edges that were added or changed past the ledger, as the records that adoption would begin."""
-        found = await self.findings()
-        return [each.record for each in found if each.record is not None]
-
     async def set_aside(self, findings: Sequence[Finding], *, by: str = "", reason: str | None = None) -> None:
         """Bring what `findings` name to what the ledger says, and keep what it was; see `set_aside`."""
         await set_aside.set_aside(self._database, self._realm, findings, by=by, reason=reason)
@@ -333,5 +336,6 @@ class Neo4jLedger:
 
     async def aclose(self) -> None:
         """Finish what has begun and give every connection back."""
+        await self._bell.aclose()
         await self._backlog.aclose()
         await self._database.aclose()

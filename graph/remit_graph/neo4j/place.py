@@ -38,3 +38,8 @@ def last_place(revision: int) -> int:
 def revision_of(place: int) -> int:
     """Return the revision that a place belongs to."""
     return place >> _SEQ_BITS
+
+
+def seq_of(place: int) -> int:
+    """Return the number that a place has among the rows of its revision."""
+    return place & (MAX_ROWS - 1)

@@ -7,17 +7,18 @@ behind the head's lock, where no append is under way: what does not fit there is
 
 from __future__ import annotations
 
-import secrets
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final
 
-from remit_graph.errors import ChainBroken, ForeignStore
+from remit_graph.errors import ChainBroken
 from remit_graph.head import Head, State
 from remit_graph.history import history_removed, require_kept
 from remit_graph.neo4j.database import rows_of
 from remit_graph.neo4j.judge import judge, row_of
-from remit_graph.neo4j.place import MAX_ROWS, first_place, last_place, revision_of
+from remit_graph.neo4j.lock import lock_head, no_ledger
+from remit_graph.neo4j.place import MAX_ROWS, first_place, last_place, revision_of, seq_of
 from remit_graph.stored import StoredResult
+from remit_graph.watching import AT_ONCE
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence
@@ -33,6 +34,9 @@ ROWS_PER_READ: Final = 20_000
 READ_WITHIN: Final = timedelta(seconds=60)
 """How long a read may take: the largest takes a second of a machine that has nothing else to do, and holds no lock."""
 
+ROWS_PER_TAIL: Final = 500
+"""Rows that whoever follows the tail gets in one answer; there are seldom more than an append has."""
+
 ROWS_PER_PAGE: Final = 5_000
 """Raw rows are read in pages, so that no transaction lasts as long as its reader takes."""
 
@@ -41,7 +45,7 @@ Found = dict[str, Any]
 
 async def read_head(database: Database, realm: str) -> Head:
     """Return where the ledger stands, by the member that takes the writes."""
-    rows = await database.read("head", newest=True, realm=realm)
+    rows = await database.once("head", realm=realm)
     if not rows:
         raise no_ledger(database, realm)
     return head_of(realm, rows[0])
@@ -64,14 +68,6 @@ async def read_revision(database: Database, realm: str) -> int:
     return int(rows[0]["revision"])
 
 
-def no_ledger(database: Database, realm: str) -> ForeignStore:
-    """Return the error for a database without this ledger."""
-    return ForeignStore(
-        f"`{database.url}` holds no ledger of realm `{realm}`",
-        advice="name another database, or make a ledger in it with `remit store init`",
-    )
-
-
 async def read_entries(database: Database, realm: str, after: int, limit: int) -> Sequence[Entry]:
     """Return up to `limit` revisions after `after`; fewer where they are large or one is of a later schema.
 
@@ -82,19 +78,48 @@ async def read_entries(database: Database, realm: str, after: int, limit: int) -
     """
     if limit < 1:
         return []
+    if limit <= AT_ONCE:
+        entries = await _tail(database, realm, after, limit)
+        if entries is not None:
+            return entries
 
     async def work(transaction: AsyncManagedTransaction) -> list[Entry]:
         head = await rows_of(transaction, "position", realm=realm)
         return await _judged(transaction, _only(head, database, realm), after, limit)
 
     async def behind_lock(transaction: AsyncManagedTransaction) -> list[Entry]:
-        head = await rows_of(transaction, "lock_head", realm=realm, lock=secrets.token_hex(8))
-        return await _judged(transaction, _only(head, database, realm), after, limit)
+        return await _judged(transaction, await lock_head(transaction, database, realm), after, limit)
 
     try:
         return await database.reading(work, within=READ_WITHIN)
     except ChainBroken:
         return await database.write(behind_lock)
+
+
+async def _tail(database: Database, realm: str, after: int, limit: int) -> list[Entry] | None:
+    """Return what was appended after `after`, or None where that is much, or does not fit."""
+    values = {"after": after, **_span(after, limit), "limit": ROWS_PER_TAIL}
+    head = _only(await database.once("tail", realm=realm, **values), database, realm)
+    if after >= head["revision"]:
+        return []
+    require_kept(after, head["base"])
+    if len(head["rows"]) >= ROWS_PER_TAIL:
+        return None
+    try:
+        return judge([_row(*each) for each in sorted(head["rows"])], head, after, limit)
+    except ChainBroken:
+        return None
+
+
+def _row(place: int, body: str, digest: str, rows: int | None) -> Found:
+    return {
+        "place": place,
+        "revision": revision_of(place),
+        "seq": seq_of(place),
+        "body": body,
+        "hash": digest,
+        "rows": rows,
+    }
 
 
 async def _judged(transaction: AsyncManagedTransaction, head: Found, after: int, limit: int) -> list[Entry]:
@@ -108,10 +133,13 @@ async def _judged(transaction: AsyncManagedTransaction, head: Found, after: int,
 
 
 async def _found(transaction: AsyncManagedTransaction, after: int, limit: int, rows_at_most: int) -> list[Found]:
-    # One row more than asked for: what follows vouches for the end of what is returned.
-    span = {"first_place": first_place(after + 1), "last_place": first_place(after + limit + 1)}
-    found = await rows_of(transaction, "rows_to_read", **span, limit=rows_at_most)
+    found = await rows_of(transaction, "rows_to_read", **_span(after, limit), limit=rows_at_most)
     return sorted(found, key=lambda row: int(row["place"]))
+
+
+def _span(after: int, limit: int) -> dict[str, int]:
+    # One row more than asked for: what follows vouches for the end of what is returned.
+    return {"first_place": first_place(after + 1), "last_place": first_place(after + limit + 1)}
 
 
 def _only(found: Sequence[Found], database: Database, realm: str) -> Found:
@@ -178,11 +206,11 @@ def _has_receipt(entry: Entry, receipt_id: str) -> bool:
 
 async def read_result(database: Database, request_id: str) -> StoredResult | None:
     """Return what a request id was answered with, or None; by the member that takes the writes."""
-    rows = await database.read("result", newest=True, request_id=request_id)
+    rows = await database.once("result", request_id=request_id)
     return StoredResult(**rows[0]) if rows else None
 
 
 async def read_results(database: Database, request_ids: Sequence[str]) -> list[StoredResult]:
     """Return what those of `request_ids` that were appended were answered with."""
-    rows = await database.read("results_of", newest=True, request_ids=list(request_ids))
+    rows = await database.once("results_of", request_ids=list(request_ids))
     return [StoredResult(**row) for row in rows]

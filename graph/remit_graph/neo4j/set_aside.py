@@ -11,7 +11,6 @@ is taken out is kept as a `(:Foreign)` node, so that nothing an engineer wrote i
 from __future__ import annotations
 
 import json
-import secrets
 from collections import defaultdict
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final
@@ -19,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Final
 from remit_graph.drift import Finding, SetAside, Slip
 from remit_graph.neo4j.database import rows_of
 from remit_graph.neo4j.findings import PAST, TYPES
+from remit_graph.neo4j.lock import lock_head
 from remit_graph.neo4j.nouns import named_by, noun_of
 from remit_graph.neo4j.pass_findings import PASSES_TO
 from remit_graph.neo4j.truth import edge_row, entity_rows
@@ -50,7 +50,7 @@ async def set_aside(
 
     async def work(transaction: AsyncManagedTransaction) -> None:
         # Nothing is appended meanwhile, so what the log says of an element is what is put back.
-        await rows_of(transaction, "lock_head", realm=realm, lock=secrets.token_hex(8))
+        await lock_head(transaction, database, realm)
         back = await _edges_back(database, {each.name for each in drawn if each.slip is not Slip.ADDED})
         entities = await _entities_back(database, [each for each in nodes if each.slip is not Slip.ADDED])
         # (1) Keep what was found.

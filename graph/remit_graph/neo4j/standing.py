@@ -6,12 +6,11 @@ anybody else's.
 
 from __future__ import annotations
 
-import secrets
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final
 
 from remit_graph.neo4j.database import rows_of
-from remit_graph.neo4j.read import no_ledger
+from remit_graph.neo4j.lock import change_head
 from remit_graph.sharing import FORGOTTEN_AFTER, Seen
 
 if TYPE_CHECKING:
@@ -28,17 +27,17 @@ _MICROSECOND: Final = timedelta(microseconds=1)
 async def finish(database: Database, expected: Head) -> bool:
     """Let an unfinished ledger be used; False if it does not stand at `expected`."""
     values = {"store_id": expected.store_id, "revision": expected.revision, "hash": expected.hash}
-    return await _change_head(database, expected.realm, "finish", **values)
+    return bool((await change_head(database, expected.realm, "finish", **values))["done"])
 
 
 async def move_away(database: Database, realm: str, to: str) -> bool:
     """Close the ledger; False if it went elsewhere already, or is unfinished."""
-    return await _change_head(database, realm, "move_away", note=to)
+    return bool((await change_head(database, realm, "move_away", note=to))["done"])
 
 
 async def enable_schema(database: Database, realm: str, schema: int, version: str) -> None:
     """Let rows be written in `schema`, if that is a later one."""
-    await _change_head(database, realm, "enable_schema", schema=schema, version=version)
+    await change_head(database, realm, "enable_schema", schema=schema, version=version)
 
 
 async def announce(database: Database, name: str, version: str, schema: int) -> None:
@@ -55,13 +54,6 @@ async def depart(database: Database, name: str) -> None:
 async def seen(database: Database, within: timedelta) -> Sequence[Seen]:
     """Return the decision points that were seen lately, by name."""
     return [Seen(**row) for row in await database.read("seen", newest=True, within=within // _MICROSECOND)]
-
-
-async def _change_head(database: Database, realm: str, name: str, /, **parameters: Any) -> bool:
-    rows = await _write(database, name, realm=realm, lock=secrets.token_hex(8), **parameters)
-    if not rows:
-        raise no_ledger(database, realm)
-    return bool(rows[0]["done"])
 
 
 async def _write(database: Database, name: str, /, **parameters: Any) -> list[dict[str, Any]]:

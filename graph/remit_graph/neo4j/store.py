@@ -6,12 +6,11 @@ another, it is too old, it takes no writes, it lacks a constraint, it holds anot
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Final
 
 from remit_graph.errors import ForeignStore, LedgerUnavailable, ModelError, SchemaTooNew
-from remit_graph.head import Beginning, State, new_store_id
-from remit_graph.model.change import GENESIS, SCHEMA
+from remit_graph.head import first_head
+from remit_graph.model.change import SCHEMA
 from remit_graph.neo4j.database import rows_of
 from remit_graph.neo4j.faults import OLDEST, OLDEST_TEXT
 from remit_graph.neo4j.schema import Rule, install, missing
@@ -20,6 +19,7 @@ from remit_graph.refusals import version_advice
 if TYPE_CHECKING:
     from neo4j import AsyncManagedTransaction
 
+    from remit_graph.head import Beginning
     from remit_graph.neo4j.database import Database
 
 NAMED: Final = 5
@@ -41,9 +41,7 @@ async def found(database: Database, realm: str, beginning: Beginning | None = No
     await require_server(database)
     await _require_empty(database)
     await install(database)
-    begins = beginning or Beginning(store_id=new_store_id(), incarnation=1, schema=SCHEMA, needs="", note="")
-    state = State.READY if beginning is None else State.UNFINISHED
-    values = {"realm": realm, "hash": GENESIS, "state": str(state), **asdict(begins)}
+    values = first_head(realm, beginning)
 
     async def work(transaction: AsyncManagedTransaction) -> bool:
         rows = await rows_of(transaction, "found", **values)

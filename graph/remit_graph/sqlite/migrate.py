@@ -7,12 +7,10 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Final
 
 from remit_graph.errors import ForeignStore, ModelError, SchemaTooNew
-from remit_graph.head import Beginning, State, new_store_id
-from remit_graph.model.change import GENESIS, SCHEMA
+from remit_graph.head import first_head
 from remit_graph.sqlite.faults import cannot_open, translate
 from remit_graph.sqlite.lock import WriterLock
 from remit_graph.sqlite.statements import LAYOUTS, STATEMENTS
@@ -24,6 +22,8 @@ if TYPE_CHECKING:
     from datetime import timedelta
     from pathlib import Path
     from typing import LiteralString
+
+    from remit_graph.head import Beginning
 
 # What a ledger tells is for its operator: who may do what, and digests of keys.
 _MODE: Final = 0o600
@@ -54,7 +54,7 @@ def found(path: Path, realm: str, busy_timeout: timedelta, beginning: Beginning 
             # Again: another process may have founded one since.
             _require_empty(connection, path)
             _climb(connection, 0, LAYOUTS)
-            connection.execute(STATEMENTS["insert_head"], _first_head(realm, beginning))
+            connection.execute(STATEMENTS["insert_head"], first_head(realm, beginning))
     except sqlite3.Error as error:
         raise translate(error, path) from error
     finally:
@@ -94,12 +94,6 @@ def migrate(
         connection.close()
         lock.close()
     return layout, len(layouts)
-
-
-def _first_head(realm: str, beginning: Beginning | None) -> dict[str, object]:
-    begins = beginning or Beginning(store_id=new_store_id(), incarnation=1, schema=SCHEMA, needs="", note="")
-    state = State.READY if beginning is None else State.UNFINISHED
-    return {"realm": realm, "hash": GENESIS, "state": str(state), **asdict(begins)}
 
 
 def _make(path: Path) -> None:

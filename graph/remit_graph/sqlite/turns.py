@@ -53,8 +53,9 @@ class Line:
         joined = self if writer in self.asked else replace(self, asked=(*self.asked, writer))
         if self.is_taken_from(writer, now):
             return joined
-        # Whoever let its own turn lapse is behind those that wait: never two running while others ask.
-        return joined.handed_on(writer, now) if self.of == writer else joined.given_to(writer, now)
+        # Whoever let its own turn lapse is behind those that wait, and whoever asks first is not before them either:
+        # where turns lapse, the quickest would have them all.
+        return joined.handed_on(writer, now) if self.of == writer else joined.given_to(joined.asked[0], now)
 
     def given_to(self, writer: str, now: Instant) -> Line:
         """Return the line with the turn at `writer`."""

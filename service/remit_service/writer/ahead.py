@@ -11,8 +11,11 @@ import asyncio
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from remit_service.clock import Clock
     from remit_service.writer.arrivals import Arrivals
+    from remit_service.writer.command import Waiting
     from remit_service.writer.deciding import Draft
 
 PATIENCE_SECONDS: Final = 0.004
@@ -36,6 +39,7 @@ async def decide_ahead(
     await asyncio.wait({appending}, timeout=PATIENCE_SECONDS)
     while await _something_first(appending, arrivals):
         had = len(ahead.decided)
+        left: Sequence[Waiting] = ()
         if had < at_most and ahead.can_go_on():
             taken = [each for each in arrivals.take_now(at_most - had) if not each.done.done()]
             left = ahead.decide(taken, clock.now(), clock.monotonic, SLICE_SECONDS)

@@ -55,6 +55,32 @@ RETURN change.place AS place, change.revision AS revision, change.seq AS seq, ch
 ORDER BY change.place
 LIMIT $limit
 
+// tail
+// Where the ledger of $realm stands; if that is beyond $after, the last row up to there and at most $limit rows after it.
+// The rows come as one list: the driver takes as long for a record of its own as for ten rows in a list.
+MATCH (head:Head {realm: $realm})
+WITH head.revision AS revision, head.hash AS hash, coalesce(head.needs, '') AS needs, coalesce(head.base, 0) AS base,
+     head.base_hash AS base_hash
+CALL (revision) {
+  WITH revision
+  WHERE revision > $after
+  CALL () {
+    MATCH (change:Change)
+    WHERE change.place < $first_place
+    RETURN change
+    ORDER BY change.place DESC
+    LIMIT 1
+    UNION ALL
+    MATCH (change:Change)
+    WHERE $first_place <= change.place <= $last_place
+    RETURN change
+    ORDER BY change.place
+    LIMIT $limit
+  }
+  RETURN collect([change.place, change.body, change.hash, change.rows]) AS rows
+}
+RETURN revision, hash, needs, base, base_hash, rows
+
 // rows_to_read
 // The row before $first_place, and at most $limit rows from there up to $last_place.
 CALL () {

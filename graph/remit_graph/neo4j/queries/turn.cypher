@@ -8,21 +8,22 @@ RETURN runs AND head.turn_of = $writer AS mine, CASE WHEN runs THEN head.turn_un
        size([each IN coalesce(head.turn_asked, []) WHERE each <> $writer]) AS waiting, head.revision AS revision
 
 // take_turn
-// Take the turn where it is nobody's, prolong one's own, or line up; one that lapsed goes behind those that wait.
+// Line up for the turn, and prolong one's own; where it is nobody's, the first in line has it. One's own that lapsed is over.
 // INVARIANT: the lock is taken before anything is read, and the clock is read after the lock was granted.
 MATCH (head:Head {realm: $realm})
 SET head.lock = $lock
 WITH head, datetime.realtime() AS clock
 WITH head, clock.epochSeconds * 1000000 + clock.microsecond AS now, coalesce(head.turn_of, '') AS of,
      coalesce(head.turn_asked, []) AS asked
-WITH *, coalesce(now < head.turn_until, false) AS runs, [each IN asked WHERE each <> $writer] AS others
-WITH *, CASE WHEN of = $writer AND NOT runs AND others <> [] THEN others[0] ELSE $writer END AS next
+WITH *, coalesce(now < head.turn_until, false) AS runs
+WITH *, CASE WHEN runs AND of = $writer THEN [$writer] + [each IN asked WHERE each <> $writer]
+             WHEN of <> $writer AND $writer IN asked THEN asked
+             ELSE [each IN asked WHERE each <> $writer] + $writer END AS line
 FOREACH (_ IN CASE WHEN runs AND of <> $writer THEN [] ELSE [1] END |
-  SET head.turn_of = next, head.turn_until = now + $turn,
-      head.turn_asked = [each IN others + $writer WHERE each <> next]
+  SET head.turn_of = line[0], head.turn_until = now + $turn, head.turn_asked = tail(line)
 )
-FOREACH (_ IN CASE WHEN runs AND of <> $writer AND NOT $writer IN asked THEN [1] ELSE [] END |
-  SET head.turn_asked = asked + $writer
+FOREACH (_ IN CASE WHEN runs AND of <> $writer THEN [1] ELSE [] END |
+  SET head.turn_asked = line
 )
 RETURN head.turn_of = $writer AS mine, head.turn_until AS until, now,
        size([each IN coalesce(head.turn_asked, []) WHERE each <> $writer]) AS waiting, head.revision AS revision
