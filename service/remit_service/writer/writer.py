@@ -165,7 +165,7 @@ class Writer:
         while pending and lost < MAX_LOST:
             try:
                 await self._turns.wait()
-                pending = [*self._arrivals.renewals(), *pending]
+                pending += self._arrived(MAX_BATCH - len(pending))
                 draft = await self._decided(pending, ahead)
                 pending, ahead = draft.waiting, None
                 ahead = await self._append(draft)
@@ -185,6 +185,12 @@ class Writer:
                 return
         for each in pending:
             each.fail(LedgerUnavailable(_BUSY, advice=_AGAIN))
+
+    def _arrived(self, at_most: int) -> list[Waiting]:
+        """Take what came meanwhile and goes with what waited: renewals, and in a turn of one's own whatever fits."""
+        if self._turns.has_rivals:
+            return self._arrivals.take_now(at_most)
+        return self._arrivals.renewals()
 
     async def _follow(self, pending: list[Waiting]) -> list[Waiting]:
         """Catch up with whoever was first; returns what is still to be done."""
