@@ -1,4 +1,7 @@
-"""A TCP proxy before Neo4j that cuts the connection when a COMMIT passes, before or after the server carried it out."""
+"""A TCP proxy before Neo4j that cuts the connection when a COMMIT passes, before or after the server carried it out.
+
+A statement that is a transaction by itself has no COMMIT; `at_once` cuts at whatever is sent next.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,8 @@ class Proxy:
     """Passes everything on; `cut` says what happens to the next COMMIT.
 
     Attributes:
-        cut: `before` lets the server never see it, `after` keeps its answer from the client; empty passes it on.
+        cut: `before` lets the server never see it, `after` keeps its answer from the client, `at_once` waits for no
+            COMMIT and lets the server never see what comes; empty passes everything on.
         cuts: How often it was done.
     """
 
@@ -45,7 +49,7 @@ class Proxy:
         answers = asyncio.create_task(self._carry(upstream, writer))
         try:
             while data := await reader.read(65_536):
-                if self.cut and data.endswith(COMMIT):
+                if self.cut == "at_once" or (self.cut and data.endswith(COMMIT)):
                     await self._cut(data, answers, upstream, server)
                     return
                 server.write(data)
@@ -53,10 +57,11 @@ class Proxy:
         except ConnectionError:
             pass
         finally:
-            answers.cancel()
-            await asyncio.gather(answers, return_exceptions=True)
+            # Closed before anything is awaited, which may be cancelled.
             for each in (server, writer):
                 each.close()
+            answers.cancel()
+            await asyncio.gather(answers, return_exceptions=True)
             await asyncio.gather(server.wait_closed(), writer.wait_closed(), return_exceptions=True)
 
     async def _cut(

@@ -82,15 +82,16 @@ async def _repeat(ledger: Ledger, command: Command, *, happened: bool) -> None:
         await ledger.append(head, [again])
 
 
-async def test_a_cut_read_is_repeated_without_a_word(proxied: tuple[Neo4jLedger, Proxy]) -> None:
+@pytest.mark.parametrize(("limit", "cut"), [(10, "at_once"), (2_000, "after")], ids=["of the tail", "of a load"])
+async def test_a_cut_read_is_repeated_without_a_word(proxied: tuple[Neo4jLedger, Proxy], limit: int, cut: str) -> None:
     """A read that loses its connection is read again: whoever asked does not notice."""
     ledger, proxy = proxied
     entry = await append(ledger)
 
-    proxy.cut = "after"
-    found = await ledger.read(0, 10)
+    proxy.cut = cut
+    found = await ledger.read(0, limit)
 
-    assert found == [entry]
+    assert (found, proxy.cuts) == ([entry], 1)
 
 
 @dataclass
