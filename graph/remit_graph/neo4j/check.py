@@ -7,7 +7,7 @@ comparison would say the same thing again in other words.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from remit_graph.errors import ChainBroken, HistoryRemoved
 from remit_graph.model.change import GENESIS, verify_rows
