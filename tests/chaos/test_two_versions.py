@@ -89,7 +89,6 @@ async def older(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator
 LATER = "tests.chaos.later_version"
 
 
-@pytest.mark.feature("S85")
 @pytest.mark.timeout(300)
 async def test_the_older_stops_at_a_row_it_does_not_know(older: Older) -> None:
     """It says which version it needs, denies, and stays where it is; started again, it refuses to start."""

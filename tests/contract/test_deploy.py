@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import json
+import os
 import re
+import shutil
 import subprocess
+import sys
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
@@ -182,3 +186,38 @@ def test_the_balancer_answers_nothing_by_itself(start_gateway: StartGateway) -> 
     start_gateway("nginx", _balancer(port, {"decision-1": free_port(), "decision-2": free_port()}), port=port)
 
     assert httpx.post(f"http://127.0.0.1:{port}/access/v1/evaluation", json={}).status_code == 502
+
+
+@pytest.mark.slow
+def test_what_the_image_holds_is_a_whole_decision_point(tmp_path: Path) -> None:
+    """The Dockerfile's steps, done in a folder with no more than it copies; its entry point then finds all it needs."""
+    made, installed = tmp_path / "made", tmp_path / "installed"
+    steps = (ROOT / "Dockerfile").read_text()
+    for line in re.findall(r"^COPY (.+)$", steps, flags=re.MULTILINE):
+        *sources, place = line.split()
+        for source in sources:
+            target = made / source if place == "./" else made / place
+            target.parent.mkdir(parents=True, exist_ok=True)
+            copy = shutil.copytree if (ROOT / source).is_dir() else shutil.copy
+            copy(ROOT / source, target)
+    words = re.search(r"^RUN (pip install --no-cache-dir --no-deps.*?) &&", steps, flags=re.MULTILINE)
+    assert words is not None
+    # `--target` stands in for the image's own Python.
+    install = [sys.executable, "-m", *words[1].split(), "--target", str(installed), "--disable-pip-version-check"]
+    subprocess.run(install, cwd=made, check=True, capture_output=True)
+
+    entry = json.loads(re.findall(r"^ENTRYPOINT (.+)$", steps, flags=re.MULTILINE)[0])
+    environment = {"PYTHONPATH": str(installed), "HOME": str(tmp_path), "PATH": os.environ["PATH"]}
+
+    def told(*words: str) -> str:
+        call = [sys.executable, *words]
+        return subprocess.run(call, cwd=tmp_path, env=environment, capture_output=True, text=True, check=True).stdout
+
+    where = told("-c", "import remit_service as module; print(module.__file__)")
+    looked = told(str(installed / "bin" / entry[0]), *entry[1:], "--json", "doctor")
+
+    assert where.strip() == str(installed / "remit_service" / "__init__.py")
+    assert {each["what"]: each["good"] for each in json.loads(looked)["findings"]} == {
+        "program": True, "policy": True, "store": True, "engine": True, "opa": True,
+    }  # fmt: skip
+    assert json.loads(re.findall(r"^CMD (.+)$", steps, flags=re.MULTILINE)[0]) == SERVICES["decision-1"]["command"]
