@@ -177,8 +177,8 @@ def test_every_table_of_the_view_is_known_to_the_image() -> None:
         "under", "was_grants", "was_into", "was_out",
     ]  # fmt: skip
     assert sorted(vars(coordination)) == [
-        "asked_by", "closed", "cooldowns", "counters", "delays", "due", "due_at", "editing", "ended", "fair", "fences",
-        "frozen", "held", "incidents", "kept_records", "leases", "left", "members", "notices_for", "operating",
-        "present", "raised", "raised_below", "resting", "shown", "spent", "versions", "waiters", "waiting", "work_sets",
-        "writers",
+        "asked_by", "closed", "cooldowns", "counters", "delays", "due", "due_at", "editing", "ended", "entangled",
+        "fair", "fences", "frozen", "held", "incidents", "kept_records", "leases", "left", "members", "notices_for",
+        "operating", "present", "raised", "raised_below", "resting", "shifting", "shown", "spent", "versions",
+        "waiters", "waiting", "work_sets", "writers",
     ]  # fmt: skip
