@@ -25,6 +25,12 @@ TITLE = ("UPDATE_SEO_METADATA", POST, *READ)
 CANONICAL = ("UPDATE_CANONICAL", POST, *READ)
 
 
+NARROW = (
+    "--action", "UPDATE_CANONICAL", "--field", "canonical", "--resource", "wp:post:7",
+    "--where", "environment=production", "--where", "site=example.com", "--actor", "controller:seo-control-plane",
+)  # fmt: skip
+
+
 @pytest.fixture(scope="module")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     """The content platform, for callers of this machine."""
@@ -135,3 +141,40 @@ def test_a_recovery_makes_a_root_and_stays_in_the_chain(tmp_path: Path) -> None:
     assert (elsewhere.exit_code, unknown.exit_code) == (2, 1)
     assert code_of_review == 0
     assert "human:security" in report["who_governs"]
+
+
+@pytest.mark.parametrize(
+    ("command", "loses"),
+    [
+        (("amend", "del_882", "--version", "1", *NARROW), True),
+        (("epoch", "bump", "--floor", "writes"), True),
+        (("principal", "disable", "instance:seo-agent-7"), True),
+        (("member", "instance:seo-agent-7", "role:content-agent"), False),
+        (("principal", "declare", "instance:nobody-yet"), False),
+    ],
+)
+def test_a_dry_run_says_which_recent_verdicts_would_change(
+    served: Served, command: tuple[str, ...], *, loses: bool
+) -> None:
+    """Recorded decisions are decided again on the graph as it would be: told by name, and nothing is changed."""
+    at = ("--url", served.url)
+    assert remit(at, "decide", "instance:seo-agent-7", *CANONICAL)[0] == 0
+    before = served.point.view.revision
+
+    code, plan = remit(at, *command, "--dry-run", "--impact")
+
+    assert (code, plan["dry_run"], served.point.view.revision) == (0, True, before)
+    assert plan["impact"]["decisions"] >= 1
+    mine = [each for each in plan["impact"]["would_change"] if each["subject"]["id"] == "seo-agent-7"]
+    assert [(each["before"]["effect"], each["after"]["effect"]) for each in mine] == [("permit", "deny")] * loses
+
+
+def test_impact_belongs_to_a_dry_run(served: Served) -> None:
+    """Without one the command is not given at all."""
+    before = served.point.view.revision
+
+    result = CliRunner().invoke(app, ["--url", served.url, "epoch", "bump", "--floor", "none", "--impact"])
+
+    assert result.exit_code != 0
+    assert "--impact belongs to --dry-run" in str(result.exception)
+    assert served.point.view.revision == before

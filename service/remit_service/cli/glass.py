@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from remit_service.cli.coordination import perform
-from remit_service.cli.governing import Actions, ActorName, ApprovalId, DryRun, Fields, command, path_of
+from remit_service.cli.governing import Actions, ActorName, ApprovalId, DryRun, Fields, Impact, command, path_of
 
 app = typer.Typer(no_args_is_help=True)
 GlassId = Annotated[str, typer.Argument(help="Its id: grant_id@version.")]
@@ -24,13 +24,23 @@ def open_(  # noqa: PLR0913, PLR0917 - each is an option
     minutes: Annotated[int, typer.Option(min=1, max=240, help="How long it lives.")] = 30,
     incident: Annotated[str | None, typer.Option(help="The incident it is for.")] = None,
     actor: ActorName = None, approval: ApprovalId = None, dry_run: DryRun = False,
+    impact: Impact = False,
 ) -> None:  # fmt: skip
     """Grant for minutes; it raises an alarm and has to be reviewed."""
     body = {
         "grant_id": grant_id, "principal": principal, "resource": resource, "actions": actions, "fields": fields,
         "minutes": minutes, "incident_id": incident,
     }  # fmt: skip
-    command(context, "POST /v1/break-glass", body, reason=reason, actor=actor, dry_run=dry_run, approval=approval)
+    command(
+        context,
+        "POST /v1/break-glass",
+        body,
+        reason=reason,
+        actor=actor,
+        dry_run=dry_run,
+        impact=impact,
+        approval=approval,
+    )
 
 
 @app.command(name="list")

@@ -17,6 +17,7 @@ from remit_service.cli.exits import Failure
 Reason = Annotated[str | None, typer.Option("--reason", help="Why, for the ledger.")]
 ActorName = Annotated[str | None, typer.Option("--actor", help="In whose name; by default the first root's.")]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Decide and tell, and change nothing.")]
+Impact = Annotated[bool, typer.Option("--impact", help="With --dry-run: which recent verdicts would change.")]
 ApprovalId = Annotated[str | None, typer.Option("--approval", help="An approval of this very command.")]
 Actions = Annotated[list[str] | None, typer.Option("--action", help="Only this action; may be given again.")]
 Resources = Annotated[list[str] | None, typer.Option("--resource", help="Only this selector; may be given again.")]
@@ -35,13 +36,17 @@ def command(  # noqa: PLR0913 - what every command has
     reason: str | None,
     actor: str | None,
     dry_run: bool = False,
+    impact: bool = False,
     approval: str | None = None,
     key: str | None = None,
     headers: Mapping[str, str] | None = None,
     text: Any = None,
 ) -> None:
     """Give one command and leave with its exit code."""
-    whole = {**body, "reason": reason, "actor": actor, "approval_id": approval, "dry_run": dry_run or None}
+    if impact and not dry_run:
+        raise Failure("--impact belongs to --dry-run: what was done cannot be tried any more")
+    whole = {**body, "reason": reason, "actor": actor, "approval_id": approval}
+    whole |= {"dry_run": dry_run or None, "impact": impact or None}
     perform(context, call, whole, headers={**(headers or {}), **keyed(key)}, text=text or print_made)
 
 
@@ -74,7 +79,24 @@ def print_made(console: Console, document: Mapping[str, Any]) -> None:
     """Print what a command made or ended, the first line saying what it is."""
     if document.get("dry_run"):
         console.print("nothing was changed: this is what would be", markup=False)
-    print_members(console, document)
+    print_members(console, {name: each for name, each in document.items() if name != "impact"})
+    print_impact(console, document)
+
+
+def print_impact(console: Console, document: Mapping[str, Any]) -> None:
+    """Print which recent verdicts would change, where that was asked for."""
+    found = document.get("impact")
+    if found is None:
+        return
+    skipped = f", {found['skipped']} cannot be asked again" if found["skipped"] else ""
+    console.print(
+        f"{found['changed']} of {found['decisions']} recent verdicts would change{skipped}", style="bold", markup=False
+    )
+    for each in found["would_change"]:
+        subject, resource = (f"{each[name]['type']}:{each[name]['id']}" for name in ("subject", "resource"))
+        before, after = (each[name]["outcome"] for name in ("before", "after"))
+        told = ", ".join(each["after"]["reasons"])
+        console.print(f"  {subject} {each['action']['name']} {resource}: {before} -> {after}  {told}", markup=False)
 
 
 def print_ended(console: Console, document: Mapping[str, Any]) -> None:
@@ -92,3 +114,4 @@ def print_ended(console: Console, document: Mapping[str, Any]) -> None:
         console.print(f"stays: {name}, under {each.get('under', 'another chain')}", markup=False)
     for each in document.get("recent_decisions", ()):
         console.print(f"rested on it: {each['decision_id']} at {each['timestamp']}", markup=False)
+    print_impact(console, document)

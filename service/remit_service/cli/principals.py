@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from remit_service.cli.coordination import perform
-from remit_service.cli.governing import ActorName, DryRun, Key, Reason, command, path_of
+from remit_service.cli.governing import ActorName, DryRun, Impact, Key, Reason, command, path_of
 
 app = typer.Typer(no_args_is_help=True)
 Principal = Annotated[str, typer.Argument(help="<kind>:<name>, such as instance:seo-agent-7.")]
@@ -20,11 +20,12 @@ def declare(  # noqa: PLR0913, PLR0917 - each is an option
     trust: Annotated[int | None, typer.Option(help="How far production may rely on it.")] = None,
     identity: Annotated[list[str] | None, typer.Option(help="A verified identity: spiffe://…, key:<name> …")] = None,
     name: Annotated[str | None, typer.Option(help="What people call it.")] = None,
-    reason: Reason = None, actor: ActorName = None, dry_run: DryRun = False, key: Key = None,
+    reason: Reason = None, actor: ActorName = None, dry_run: DryRun = False, impact: Impact = False,
+    key: Key = None,
 ) -> None:  # fmt: skip
     """Declare a principal; one of the same name from earlier leaves it nothing."""
     body = {"id": principal, "trust": trust, "identities": identity, "display_name": name}
-    command(context, "POST /v1/principals", body, reason=reason, actor=actor, dry_run=dry_run, key=key)
+    command(context, "POST /v1/principals", body, reason=reason, actor=actor, dry_run=dry_run, impact=impact, key=key)
 
 
 @app.command()
@@ -34,9 +35,10 @@ def disable(
     reason: Reason = None,
     actor: ActorName = None,
     dry_run: DryRun = False,
+    impact: Impact = False,
 ) -> None:
     """Let a principal do nothing until it is enabled again."""
-    _switch(context, principal, disabled=True, reason=reason, actor=actor, dry_run=dry_run)
+    _switch(context, principal, disabled=True, reason=reason, actor=actor, dry_run=dry_run, impact=impact)
 
 
 @app.command()
@@ -46,16 +48,24 @@ def enable(
     reason: Reason = None,
     actor: ActorName = None,
     dry_run: DryRun = False,
+    impact: Impact = False,
 ) -> None:
     """Let a principal act again, by the edges it still has."""
-    _switch(context, principal, disabled=False, reason=reason, actor=actor, dry_run=dry_run)
+    _switch(context, principal, disabled=False, reason=reason, actor=actor, dry_run=dry_run, impact=impact)
 
 
 def _switch(
-    context: typer.Context, principal: str, *, disabled: bool, reason: str | None, actor: str | None, dry_run: bool
+    context: typer.Context,
+    principal: str,
+    *,
+    disabled: bool,
+    reason: str | None,
+    actor: str | None,
+    dry_run: bool,
+    impact: bool,
 ) -> None:
     call = f"PATCH {path_of('v1', 'principals', principal)}"
-    command(context, call, {"disabled": disabled}, reason=reason, actor=actor, dry_run=dry_run)
+    command(context, call, {"disabled": disabled}, reason=reason, actor=actor, dry_run=dry_run, impact=impact)
 
 
 @app.command()

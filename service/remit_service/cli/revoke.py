@@ -35,10 +35,9 @@ def revoke(  # noqa: PLR0913, PLR0917 - each is an option
         raise typer.BadParameter("name exactly one thing to end")
     if impact and not plan:
         raise Failure("--impact belongs to --plan: what has ended cannot be tried any more")
-    body = {"target": target, "impact": impact or None}
     command(
-        context, "POST /v1/revocations", body,
-        reason=reason, actor=actor, dry_run=plan, approval=approval, key=key, text=print_ended,
+        context, "POST /v1/revocations", {"target": target},
+        reason=reason, actor=actor, dry_run=plan, impact=impact, approval=approval, key=key, text=print_ended,
     )  # fmt: skip
 
 

@@ -15,15 +15,20 @@ from remit_service.bootstrap import load_bundle
 from remit_service.cli.client import client_for, document_of, refused
 from remit_service.cli.context import call_of, run
 from remit_service.cli.exits import DONE, REFUSED
+from remit_service.cli.governing import print_impact
 from remit_service.opening import read_world
 from remit_service.policy import policy_of
 
 WorldFile = Annotated[Path, typer.Argument(help="A world file, YAML.", exists=True, dir_okay=False)]
 
 
-def plan(context: typer.Context, world: WorldFile) -> None:
+def plan(
+    context: typer.Context,
+    world: WorldFile,
+    impact: Annotated[bool, typer.Option(help="Also which recent verdicts would change.")] = False,
+) -> None:
     """Show what applying a world would change, and change nothing."""
-    _send(context, world, {"dry_run": True})
+    _send(context, world, {"dry_run": True, **({"impact": True} if impact else {})})
 
 
 def apply(
@@ -61,6 +66,7 @@ def _print(console: Console, document: Mapping[str, Any]) -> None:
         console.print(each, markup=False)
     if document["applied"]:
         console.print(f"applied at revision {document['revision']}", markup=False)
+    print_impact(console, document)
 
 
 def export(

@@ -7,17 +7,24 @@ counted and never guessed.
 from __future__ import annotations
 
 import asyncio
+from copy import copy
 from typing import TYPE_CHECKING, Any, Final
 
+from remit_graph.view.beside import beside, is_large
+from remit_graph.view.journal import Journal
 from remit_service.evidence.recorded import NotAskable, recorded
 from remit_service.governance.review import Used
 from remit_service.governance.trying import tried
+from remit_service.slices import in_slices
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from collections.abc import Set as AbstractSet
+    from contextlib import AbstractContextManager
 
     from remit_graph.model.change import Change
+    from remit_graph.model.instant import Instant
+    from remit_graph.view.state import View
     from remit_service.decision.caller import Caller
     from remit_service.decision.decision import Decision
     from remit_service.decision.request import Evaluation
@@ -83,15 +90,19 @@ class Impact:
         return found[:MAX_SHOWN]
 
     async def of(self, changes: Sequence[Change]) -> dict[str, Any]:
-        """Decide recorded questions again, as the graph is and as it would be, and return the verdicts that differ."""
+        """Decide recorded questions again, as the graph is and as it would be, and return the verdicts that differ.
+
+        Where the changes are many, the graph as it would be is that of the moment at which this began.
+        """
         questions, skipped = self._questions()
+        trial = await self._trial(changes)
         changed: list[dict[str, Any]] = []
         for start in range(0, len(questions), SLICE):
             part = questions[start : start + SLICE]
             before = [self._judge(evaluation, caller) for _, evaluation, caller in part]
-            view, at = self._point.view, self._point.now()
-            with tried(view, changes, at):
-                after = [self._judge(evaluation, caller) for _, evaluation, caller in part]
+            at = self._point.now()
+            with trial(at) as view:
+                after = [self._point.judge_now(evaluation, caller, view=view, at=at) for _, evaluation, caller in part]
             changed += [
                 _change(record, old, new)
                 for (record, _, _), old, new in zip(part, before, after, strict=True)
@@ -104,6 +115,17 @@ class Impact:
             "would_change": changed[:MAX_SHOWN],
             "changed": len(changed),
         }
+
+    async def _trial(self, changes: Sequence[Change]) -> Callable[[Instant], AbstractContextManager[View]]:
+        """Return what gives the graph as it would be, for a moment; many edges are not tried anew for each slice."""
+        if not is_large(changes):
+            return lambda at: tried(self._point.view, changes, at)
+        view = self._point.view
+        made = await in_slices(beside(view, changes, revision=view.revision + 1, at=self._point.now()))
+        other = copy(view)
+        made.enter(other, Journal(keep=False))
+        other.grounds = {}
+        return lambda at: tried(other, made.rest, at)
 
     def _questions(self) -> tuple[list[tuple[Mapping[str, Any], Evaluation, Caller]], int]:
         found: list[tuple[Mapping[str, Any], Evaluation, Caller]] = []

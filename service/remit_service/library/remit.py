@@ -58,9 +58,11 @@ class Manner(Terms, total=False):
 
     Members:
         idempotency_key: A repeat with this key is answered as before.
+        impact: In a dry run, which recent verdicts would change.
     """
 
     idempotency_key: str
+    impact: bool
 
 
 class Remit:
@@ -108,15 +110,14 @@ class Remit:
         """Amend an edge at the version you have seen: what is named replaces what it has."""
         return await self._command("PATCH", _path("grants", edge_id), changes, manner, {"If-Match": f'"{version}"'})
 
-    async def revoke(self, target: Mapping[str, str], *, impact: bool = False, **manner: Unpack[Manner]) -> Reply:
+    async def revoke(self, target: Mapping[str, str], **manner: Unpack[Manner]) -> Reply:
         """End one thing and everything that rests on it alone: a dry run is the plan.
 
         Args:
             target: One of `edge_id`, `delegation_id`, `principal`, `resource`, `capability_id`, `lease_id`.
-            impact: In a dry run, which recent verdicts would change.
             manner: How it is given.
         """
-        return await self._command("POST", "/v1/revocations", {"target": target, "impact": impact}, manner)
+        return await self._command("POST", "/v1/revocations", {"target": target}, manner)
 
     async def epoch_bump(
         self, *, floor: str | None = None, principal: str | None = None, **manner: Unpack[Manner]
