@@ -33,6 +33,11 @@ def send(client: httpx.Client, check: dict[str, Any]) -> httpx.Response:
     return client.request(check["method"], check["path"], content=content, headers=headers)
 
 
+def test_there_are_as_many_checks_as_were_published() -> None:
+    """The file is whole: 231 checks, each with a name of its own, and every one of them is sent below."""
+    assert len({f"{each['level']}/{each['id']}" for each in CHECKS}) == len(CHECKS) == 231
+
+
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: f"{check['level']}/{check['id']}")
 def test_certification(certification: Served, check: dict[str, Any]) -> None:
     """Each exchange of the scenario is answered as certification demands."""

@@ -76,6 +76,7 @@ def test_an_engineers_day(served: Served) -> None:
     # It works.
     assert [remit(at, "decide", NEW, *each)[0] for each in (CANONICAL, TITLE)] == [0, 0]
     before = served.point.view.revision
+    morning = remit(at, "explain", NEW, *TITLE)[1]["at"]
 
     # At noon the parent is narrowed to one action, and the child shrinks with it in the same revision.
     code, narrowed = remit(at, "amend", "day-parent", "--version", "1", *seo, "--action", "UPDATE_CANONICAL",
@@ -102,8 +103,11 @@ def test_an_engineers_day(served: Served) -> None:
     code, still = remit(at, "why-still", "del_882")
     assert (code, [each["edge_id"] for each in still["carried_by"]]) == (0, ["d-seo"])
     assert remit(at, "decide", "instance:seo-agent-7", *CANONICAL)[0] == 0
-    code, then = remit(at, "explain", NEW, *TITLE, "--at-revision", str(before))
-    assert (code, then["decision"], then["enforceable"]) == (0, True, False)
+    for moment in (("--at-revision", str(before)), ("--as-of", morning)):
+        code, then = remit(at, "explain", NEW, *TITLE, *moment)
+        assert (code, then["decision"], then["enforceable"]) == (0, True, False)
+    exported = CliRunner().invoke(app, [*at, "graph", "export", "--at-revision", str(before)])
+    assert (exported.exit_code, "day-child" in exported.stdout) == (0, True)
 
 
 @pytest.mark.feature("S15", "S34")

@@ -284,3 +284,18 @@ async def test_an_approval_is_not_used_again_for_a_changed_plan(hands: Hands) ->
     assert {"approval_required", "approval_stale"} <= set(codes(again))
     assert reread.outcome == "execute"
     assert fresh["state"] == "HELD"
+
+
+@pytest.mark.feature("S120")
+async def test_an_approval_is_over_at_its_instant(hands: Hands) -> None:
+    """It counts until then and not at it; nothing else of the question has changed."""
+    desk, approval = hands.desk, await hands.approve(minutes=1)
+    shown = {"approval_id": approval, "expected_version": "v1", "resource_version": "v1"}
+
+    await desk.to(59.999999)
+    before = await desk.ask("instance:a", "DELETE", "worker:w", shown)
+    await desk.to(60)
+    after = await desk.ask("instance:a", "DELETE", "worker:w", shown)
+
+    assert set(codes(after)) - set(codes(before)) == {"approval_required", "approval_stale"}
+    assert not {"approval_required", "approval_stale"} & set(codes(before))
