@@ -140,6 +140,14 @@ ROWS = [
         python=lambda remit, _, **manner: remit.principal_declare({"id": "instance:dry-1", "trust": 1}, **manner),
     ),
     Row(
+        name="principal change", route="PATCH /v1/principals/instance:runner-a",
+        body={"trust": 1, "identities": ["spiffe://acme.test/runners/runner-aa"]},
+        words="principal change instance:runner-a --trust 1 --identity spiffe://acme.test/runners/runner-aa",
+        python=lambda remit, _, **manner: remit.principal_change(
+            "instance:runner-a", {"trust": 1, "identities": ["spiffe://acme.test/runners/runner-aa"]}, **manner
+        ),
+    ),
+    Row(
         name="principal disable", route="PATCH /v1/principals/instance:runner-b", body={"disabled": True},
         words="principal disable instance:runner-b",
         python=lambda remit, _, **manner: remit.principal_disable("instance:runner-b", **manner),

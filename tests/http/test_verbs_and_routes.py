@@ -37,6 +37,7 @@ FORMS: dict[str, list[list[str]]] = {
     "epoch bump": [["--floor", "none"]],
     "graph quarantine": [[], ["--list"]],
     "graph show": [[], ["instance:a"], ["wp:post:1"], ["edge"]],
+    "principal change": [["instance:a", "--trust", "2"]],
     "operation outcome": [["coord_1", "--context", "rows=12"]],
     "rehearse": [["instance:a", "instance:b", "READ", "wp:post:1"]],
     "revoke": [["edge"]],

@@ -32,6 +32,7 @@ ARGUMENTS: dict[str, Any] = {
     "key_create": ("gateway",),
     "key_revoke": ("0",),
     "member": ({},),
+    "principal_change": ("human:a", {"trust": 2}),
     "principal_declare": ({},),
     "principal_disable": ("human:a",),
     "principal_enable": ("human:a",),

@@ -116,7 +116,7 @@ app.command("why-still")(revoke.why_still)
 app.command("review")(review.review)
 app.command("recover")(review.recover)
 app.add_typer(epochs.app, name="epoch", help="The authority epoch: bump, renew.")
-app.add_typer(principals.app, name="principal", help="Principals: declare, show, disable, enable.")
+app.add_typer(principals.app, name="principal", help="Principals: declare, show, change, disable, enable.")
 app.add_typer(glass.app, name="break-glass", help="Emergency grants: open, list, report, review.")
 app.add_typer(keys.app, name="key", help="API keys of enforcement points and principals: create, list, revoke.")
 

@@ -1,4 +1,4 @@
-"""`remit principal`: declare, show, disable and enable principals, and bind identities to them."""
+"""`remit principal`: declare, show, change, disable and enable principals, and bind identities to them."""
 
 from __future__ import annotations
 
@@ -26,6 +26,25 @@ def declare(  # noqa: PLR0913, PLR0917 - each is an option
     """Declare a principal; one of the same name from earlier leaves it nothing."""
     body = {"id": principal, "trust": trust, "identities": identity, "display_name": name}
     command(context, "POST /v1/principals", body, reason=reason, actor=actor, dry_run=dry_run, impact=impact, key=key)
+
+
+@app.command()
+def change(  # noqa: PLR0913, PLR0917 - each is an option
+    context: typer.Context,
+    principal: Principal,
+    trust: Annotated[int | None, typer.Option(help="How far production may rely on it.")] = None,
+    identity: Annotated[
+        list[str] | None, typer.Option(help="All its verified identities from now on; the others are taken from it.")
+    ] = None,
+    name: Annotated[str | None, typer.Option(help="What people call it.")] = None,
+    reason: Reason = None, actor: ActorName = None, dry_run: DryRun = False, key: Key = None,
+) -> None:  # fmt: skip
+    """Change what is known of a principal: what is named replaces what was known."""
+    body = {"trust": trust, "identities": identity or None, "display_name": name}
+    if all(each is None for each in body.values()):
+        raise typer.BadParameter("name what is to change: --trust, --identity or --name")
+    call = f"PATCH {path_of('v1', 'principals', principal)}"
+    command(context, call, body, reason=reason, actor=actor, dry_run=dry_run, key=key)
 
 
 @app.command()

@@ -120,6 +120,7 @@ ROUTES: Final[Mapping[str, tuple[str, ...]]] = {
     "presence leave": ("DELETE /v1/presence/{presence_id}",),
     "presence list": ("GET /v1/presence",),
     "presence signal": ("POST /v1/presence",),
+    "principal change": ("PATCH /v1/principals/{principal}",),
     "principal declare": ("POST /v1/principals",),
     "principal disable": ("PATCH /v1/principals/{principal}",),
     "principal enable": ("PATCH /v1/principals/{principal}",),

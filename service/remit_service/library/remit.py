@@ -135,6 +135,10 @@ class Remit:
         """Declare a principal; one of the same name from earlier leaves it nothing."""
         return await self._command("POST", "/v1/principals", principal, manner)
 
+    async def principal_change(self, principal: str, changes: Document, **manner: Unpack[Manner]) -> Reply:
+        """Change what is known of a principal: trust, display_name, attributes, identities; what is named replaces."""
+        return await self._command("PATCH", _path("principals", principal), changes, manner)
+
     async def principal_disable(self, principal: str, **manner: Unpack[Manner]) -> Reply:
         """Let a principal do nothing until it is enabled again."""
         return await self._command("PATCH", _path("principals", principal), {"disabled": True}, manner)
