@@ -19,12 +19,12 @@ from time import monotonic
 from typing import TYPE_CHECKING, Self
 
 from remit_graph.head import USABLE, State, new_store_id
-from remit_graph.history import require_image
-from remit_graph.neo4j import append, base, checkpoints, founding, read, remnants, set_aside, standing, store, turns
+from remit_graph.neo4j import append, read, set_aside, standing, store, turns
 from remit_graph.neo4j.backlog import Backlog
 from remit_graph.neo4j.check import NOTHING_VERIFIED, check_chain, check_rest, settled_revision
 from remit_graph.neo4j.database import Database, rows_of
 from remit_graph.neo4j.drift import quick
+from remit_graph.neo4j.keeping import Keeping
 from remit_graph.neo4j.looking import PARTS, findings
 from remit_graph.neo4j.schema import install
 from remit_graph.neo4j.spell import respell, spell, takes_long
@@ -40,15 +40,14 @@ if TYPE_CHECKING:
 
     from remit_graph.drift import Finding, PartDrift, SetAside
     from remit_graph.head import Beginning, Head
-    from remit_graph.history import Base, Retention, Swept, Weight
     from remit_graph.model.change import Command, Entry, Row
     from remit_graph.neo4j.options import Neo4jOptions
     from remit_graph.neo4j.spell import Spelled
     from remit_graph.sharing import Seen, Turn
-    from remit_graph.stored import Checkpoint, Remains, Stored, StoredResult
+    from remit_graph.stored import Stored, StoredResult
 
 
-class Neo4jLedger:
+class Neo4jLedger(Keeping):
     """A ledger in one Neo4j database; made by `init` or `open`."""
 
     def __init__(self, database: Database, realm: str, accepts: frozenset[State] = USABLE) -> None:
@@ -229,54 +228,6 @@ class Neo4jLedger:
     async def seen(self, within: timedelta) -> Sequence[Seen]:
         """Return the decision points that were seen lately, by name."""
         return await standing.seen(self._database, within)
-
-    async def checkpoint(self) -> Checkpoint | None:
-        """Return the newest checkpoint that is not damaged, or None."""
-        return await checkpoints.newest(self._database)
-
-    async def save_checkpoint(self, checkpoint: Checkpoint) -> None:
-        """Keep a checkpoint, in parts between which appends go on; see `checkpoints.save`."""
-        await checkpoints.save(self._database, self._realm, checkpoint)
-
-    async def base(self) -> Base:
-        """Return where history begins; see the port."""
-        return await base.read_base(self._database, self._realm)
-
-    async def base_checkpoint(self) -> Checkpoint | None:
-        """Return the image of the state at the base; see the port."""
-        begins = await self.base()
-        return None if begins.is_whole else await checkpoints.of_base(self._database, begins)
-
-    async def remains(self) -> AsyncIterator[Remains]:
-        """Stream what is left of removed revisions; see the port."""
-        async for each in remnants.stream(self._database, (await self._head()).base):
-            yield each
-
-    async def begin_at(self, expected: Head, base: Base, checkpoint: Checkpoint) -> Head:
-        """Let an unfinished ledger that is empty begin at a base; see the port."""
-        require_state(expected, frozenset({State.UNFINISHED}), self._database.url)
-        require_image(base, checkpoint)
-        await founding.begin_at(self._database, expected, base, checkpoint)
-        return await self.head()
-
-    async def put_remains(self, expected: Head, remains: Sequence[Remains]) -> None:
-        """Put what was left of removed revisions into an unfinished ledger; see the port."""
-        require_state(expected, frozenset({State.UNFINISHED}), self._database.url)
-        await remnants.put(self._database, expected, remains)
-
-    async def weigh(self, revision: int) -> Weight:
-        """Return what a cut at `revision` would take out; see the port."""
-        return await base.weigh(self._database, revision)
-
-    async def cut(self, checkpoint: Checkpoint, anchored_at: int) -> Base:
-        """Let history begin at a checkpoint; see the port."""
-        # What is not in the graph yet is brought there from the rows.
-        await self.materialised()
-        return await base.cut(self._database, self._realm, checkpoint, anchored_at)
-
-    async def sweep(self, retention: Retention) -> Swept:
-        """Take some of what was cut off out of the database; see the port."""
-        return await base.sweep(self._database, self._realm, retention)
 
     async def check(self, *, full: bool = True, graph: bool = True) -> Sequence[str]:
         """Return what is wrong with the store, one sentence each.

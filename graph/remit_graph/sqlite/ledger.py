@@ -20,11 +20,11 @@ from typing import TYPE_CHECKING, Self, TypeVar
 
 from remit_graph.errors import ForeignStore
 from remit_graph.head import USABLE, State, new_store_id
-from remit_graph.history import require_image
 from remit_graph.refusals import not_unfinished, require_known_schema, require_state, why_not_moved
 from remit_graph.sharing import Seen
-from remit_graph.sqlite import append, base, checkpoints, migrate, read, remnants, standing, turns
+from remit_graph.sqlite import append, migrate, read, standing, turns
 from remit_graph.sqlite.check import NOTHING_VERIFIED, check_chain, check_rest
+from remit_graph.sqlite.keeping import Keeping
 from remit_graph.sqlite.lane import Lane
 from remit_graph.sqlite.lock import WriterLock
 from remit_graph.sqlite.options import SqliteOptions
@@ -41,16 +41,15 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from remit_graph.head import Beginning, Head
-    from remit_graph.history import Base, Retention, Swept, Weight
     from remit_graph.model.change import Command, Entry, Row
     from remit_graph.sharing import Turn
     from remit_graph.sqlite.spell import Revision
-    from remit_graph.stored import Checkpoint, Remains, Stored, StoredResult
+    from remit_graph.stored import Stored, StoredResult
 
 T = TypeVar("T")
 
 
-class SqliteLedger:
+class SqliteLedger(Keeping):
     """A ledger in one SQLite file; made by `init` or `open`."""
 
     def __init__(self, file: StoreFile, options: SqliteOptions, accepts: frozenset[State]) -> None:
@@ -211,88 +210,6 @@ class SqliteLedger:
         """Return the decision points that were seen lately, by name."""
         after = self._options.clock() - within // timedelta(microseconds=1)
         return await self._readers.run(lambda connection: standing.seen(connection, after))
-
-    async def checkpoint(self) -> Checkpoint | None:
-        """Return the newest checkpoint that is not damaged, or None."""
-        return await self._readers.run(checkpoints.read_newest)
-
-    async def save_checkpoint(self, checkpoint: Checkpoint) -> None:
-        """Keep a checkpoint, in parts between which appends go on.
-
-        Raises:
-            ModelError: its digest is not its blob's, or history begins there or later.
-            ChainBroken: the log has another hash at its revision.
-            LedgerUnavailable: as the port says.
-        """
-        parts = await self._save_parts(checkpoint)
-        await self._write(partial(checkpoints.publish, checkpoint=checkpoint, parts=parts))
-        await self._drop_parts()
-
-    async def _save_parts(self, checkpoint: Checkpoint) -> int:
-        parts = checkpoints.parts_of(checkpoint)
-        for number, data in enumerate(parts):
-            await self._write(partial(checkpoints.write_part, checkpoint=checkpoint, part=number, data=data))
-        return len(parts)
-
-    async def _drop_parts(self) -> None:
-        while await self._write(checkpoints.drop_part):
-            pass
-
-    async def base(self) -> Base:
-        """Return where history begins; see the port."""
-        return await self._readers.run(read.read_base)
-
-    async def base_checkpoint(self) -> Checkpoint | None:
-        """Return the image of the state at the base; see the port."""
-        return await self._readers.run(base.read_base_checkpoint)
-
-    async def remains(self) -> AsyncIterator[Remains]:
-        """Stream what is left of removed revisions; see the port."""
-        after = ""
-        while answers := await self._readers.run(partial(remnants.read_answers, after=after)):
-            for answer in answers:
-                yield answer
-            after = answers[-1].request_id
-        after = ""
-        while receipts := await self._readers.run(partial(remnants.read_receipts, after=after)):
-            for receipt in receipts:
-                yield receipt
-            after = receipts[-1].receipt_id
-
-    async def begin_at(self, expected: Head, base: Base, checkpoint: Checkpoint) -> Head:
-        """Let an unfinished ledger that is empty begin at a base; see the port."""
-        require_state(expected, frozenset({State.UNFINISHED}), str(self._path))
-        require_image(base, checkpoint)
-        edges = await asyncio.to_thread(remnants.edges_in, checkpoint)
-        parts = await self._save_parts(checkpoint)
-
-        def begin(connection: sqlite3.Connection) -> None:
-            remnants.begin_at(connection, expected, base, edges, self._path)
-            checkpoints.publish_base(connection, checkpoint, parts)
-
-        await self._write(begin)
-        return await self.head()
-
-    async def put_remains(self, expected: Head, remains: Sequence[Remains]) -> None:
-        """Put what was left of removed revisions into an unfinished ledger; see the port."""
-        require_state(expected, frozenset({State.UNFINISHED}), str(self._path))
-        await self._write(lambda connection: remnants.put(connection, expected, remains))
-
-    async def weigh(self, revision: int) -> Weight:
-        """Return what a cut at `revision` would take out; see the port."""
-        return await self._readers.run(lambda connection: base.weigh(connection, revision))
-
-    async def cut(self, checkpoint: Checkpoint, anchored_at: int) -> Base:
-        """Let history begin at a checkpoint; see the port."""
-        parts = await self._save_parts(checkpoint)
-        await self._write(partial(base.cut, checkpoint=checkpoint, anchored_at=anchored_at, parts=parts))
-        await self._drop_parts()
-        return await self.base()
-
-    async def sweep(self, retention: Retention) -> Swept:
-        """Take some of what was cut off out of the file; see the port."""
-        now = self._options.clock()
-        return await self._write(lambda connection: base.sweep(connection, retention, now))
 
     async def check(self, *, full: bool = True, graph: bool = True) -> Sequence[str]:  # noqa: ARG002
         """Return what is wrong with the store, one sentence each.
