@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 from remit_graph.model.edge import EdgeType
 from remit_service.coordination import command as commands
 from tests.model.machine import PEOPLE
-from tests.model.rules import SECOND
+from tests.model.rules import RESPONDER, SECOND
 from tests.model.town import OWNERS
 
 if TYPE_CHECKING:
@@ -27,6 +27,7 @@ PROGRESS: Final = ("BEGUN", "READ", "EXECUTED", "UNVERIFIED", "VERIFIED")
 FURTHEST: Final = 0.7
 """How often an operation that has come some way is let go on, rather than another that has just begun."""
 
+PASSING: Final = 0.3
 TICKS: Final = (0.2, 0.5, 1, 1, 2, 3, 7, 20, 65, -5)
 
 
@@ -107,20 +108,29 @@ class Chance:
         request = {"action": "MIGRATE", "key": "db:1", "sequence": {"line": "main", "number": number}}
         return self._acquire(self.random.choice(PEOPLE), request, protocol=True)
 
-    def _tangle(self, _town: Town) -> Any:
-        """Plan what ageing, or an incident, makes a cycle of: who is behind another comes to be before it."""
+    def _tangle(self, town: Town) -> Any:
+        """Plan what would close a cycle of waits, by ageing, by an incident or by a grant; it begins with the next."""
         first, later = self.random.choice(["instance:a", "instance:b"]), self.random.choice(PEOPLE[2:])
         one, other = self.random.sample(["fifo:1", "fifo:2", "doc:1:x"], 2)
-        long = {"ttl_us": 200 * SECOND, "wait_us": 120 * SECOND, "keep_alive_us": 200 * SECOND, "protocol": False}
-
-        def take(who: str, key: str) -> commands.Acquire:
-            return self._acquire(who, {"action": "WHOLE", "key": key}, **long)
-
-        self._planned = [take(first, one), take(later, one), take(self.random.choice(PEOPLE), "prio:1")]
-        self._planned += [take(later, "prio:1"), take(first, "prio:1"), take(self.random.choice(PEOPLE), other)]
-        moved = [("tick", 20), ("tick", 20), ("tick", 19)] if later != "instance:f" else [self._incident(_town, "OPEN")]
-        self._planned += [*moved, take(self.random.choice(PEOPLE), other), commands.Sweep()]
+        anybody = self.random.choice(PEOPLE)
+        if self.random.random() < PASSING:
+            # Whoever waits for both keys is passed by a grant of one, to somebody who waits for it.
+            self._planned = [self._long(later, one), self._long(anybody, other), self._long(first, one)]
+            self._planned += [self._long(later, "prio:1", other), self._long(first, "prio:1")]
+            return None
+        # Who is behind another on one key comes to be before it.
+        self._planned = [self._long(first, one), self._long(later, one), self._long(anybody, "prio:1")]
+        self._planned += [self._long(later, "prio:1"), self._long(first, "prio:1"), self._long(anybody, other)]
+        self._planned += (
+            [("tick", 20), ("tick", 20), ("tick", 19)] if later != RESPONDER else [self._incident(town, "OPEN")]
+        )
+        self._planned += [self._long(self.random.choice(PEOPLE), other), commands.Sweep()]
         return None
+
+    def _long(self, who: str, *keys: str) -> commands.Acquire:
+        """Return a request that outlasts ageing, for a lease that does too."""
+        long = {"ttl_us": 200 * SECOND, "wait_us": 120 * SECOND, "keep_alive_us": 200 * SECOND, "protocol": False}
+        return self._acquire(who, *({"action": "WHOLE", "key": key} for key in keys), **long)
 
     def _lease(self, town: Town) -> Any:
         leases = town.view.records.get("lease")
