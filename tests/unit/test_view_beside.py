@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from remit_graph.errors import ModelError
 from remit_graph.model.change import GENESIS, Change, Entry
-from remit_graph.view.apply import apply
+from remit_graph.view.apply import apply, applying
 from remit_graph.view.beside import LARGE, beside, is_large
 from remit_graph.view.journal import Journal
 from remit_graph.view.sorting import sorted_in_steps
@@ -110,6 +110,19 @@ def test_it_comes_to_the_same_as_change_by_change(case: tuple[list[dict[str, Any
     assert state_of(view) == state_of(plain)
     journal.undo()
     unseen()
+
+
+@given(case=_cases())
+@settings(max_examples=20, deadline=None)
+def test_a_view_that_nobody_reads_is_brought_along_in_parts(case: tuple[list[dict[str, Any]], list[Change]]) -> None:
+    """Loading a revision with pauses comes to the same, and arrives at it with its last part."""
+    current, changes = case
+    entry = entry_of([*changes, *changes])
+    plain, view = graph(current), graph(current)
+    apply(plain, entry)
+
+    assert {view.revision for _ in applying(view, entry)} <= {2}
+    assert state_of(view) == state_of(plain)
 
 
 def test_what_came_before_it_can_be_taken_back_through_it() -> None:

@@ -5,7 +5,7 @@ A kind that is not known stops the view (`SchemaTooNew`): a replica never skips 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from sys import intern
 from typing import TYPE_CHECKING, Any, Final
 
@@ -37,6 +37,9 @@ RECORD_NOUNS: Final = frozenset(
 )  # fmt: skip
 """Nouns whose changes are `<noun>.put` with an `id`, and `<noun>.end`."""
 
+PART: Final = 256
+"""Changes of one revision between two pauses, each edge that ends counted: a few milliseconds, or one row."""
+
 OFFERS_KEPT: Final = 256
 """Replicas whose last offer of a policy is remembered; more than ever share a store."""
 
@@ -54,6 +57,37 @@ def apply(view: View, entry: Entry, journal: Journal | None = None, *, made: Bes
         SchemaTooNew: the entry was written by a later version, or holds a kind that is not known here.
         ValueError: the entry is not the next one.
     """
+    _require_next(view, entry)
+    log = journal or Journal(keep=False)
+    apply_changes(view, entry.changes, log, revision=entry.revision, at=entry.at, made=made)
+    _arrive(view, entry, log)
+
+
+def applying(view: View, entry: Entry) -> Iterator[None]:
+    """Do the same to a view that nobody reads yet, and pause now and then; raises what `apply` does."""
+    _require_next(view, entry)
+    log = Journal(keep=False)
+    for part in _parts(entry.changes):
+        apply_changes(view, part, log, revision=entry.revision, at=entry.at)
+        yield
+    _arrive(view, entry, log)
+
+
+def _parts(changes: Iterable[Change]) -> Iterator[list[Change]]:
+    part: list[Change] = []
+    weight = 0
+    for change in changes:
+        part.append(change)
+        # What the handler will refuse weighs nothing here.
+        ended = change.body.get("edges") if change.kind == "edges.end" else None
+        weight += len(ended) if isinstance(ended, list | tuple) else 1
+        if weight >= PART:
+            yield part
+            part, weight = [], 0
+    yield part
+
+
+def _require_next(view: View, entry: Entry) -> None:
     if entry.revision != view.revision + 1:
         raise ValueError(f"revision {entry.revision} does not follow {view.revision}")
     if entry.schema > SCHEMA:
@@ -62,10 +96,11 @@ def apply(view: View, entry: Entry, journal: Journal | None = None, *, made: Bes
             advice="upgrade this decision point",
             schema=entry.schema,
         )
-    log = journal or Journal(keep=False)
-    apply_changes(view, entry.changes, log, revision=entry.revision, at=entry.at, made=made)
+
+
+def _arrive(view: View, entry: Entry, journal: Journal) -> None:
     for name, value in (("revision", entry.revision), ("at", entry.at), ("hash", entry.hash)):
-        log.put(view.scalars, name, value)
+        journal.put(view.scalars, name, value)
 
 
 def apply_changes(

@@ -20,7 +20,7 @@ from remit_graph.model.registry import GRAPH_KEY
 from remit_graph.view.grounds import ViewGrounds
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from remit_graph.model.change import Change
     from remit_graph.model.instant import Instant
@@ -135,10 +135,15 @@ def acting_for_others(view: View, at: Instant) -> list[Facts]:
         {
             "principal": name,
             "trust": view.principals[name].trust if name in view.principals else None,
-            **{how: sorted(what) if isinstance(what, set) else what for how, what in sorted(found[name].items())},
+            **written(found[name]),
         }
         for name in sorted(found)
     ]
+
+
+def written(power: Mapping[str, set[str] | bool]) -> dict[str, list[str] | bool]:
+    """Return what somebody has of this power as documents say it, sorted."""
+    return {how: sorted(what) if isinstance(what, set) else what for how, what in sorted(power.items())}
 
 
 def power_held(view: View, at: Instant, principal: str) -> dict[str, set[str] | bool]:

@@ -8,7 +8,7 @@ from remit_graph.model.edge import MEMBERSHIPS, RESOURCE_EDGES, ROOT_GRANTS, Edg
 from remit_graph.model.instant import format_instant
 from remit_graph.view.ground import ground_of
 from remit_graph.view.members import reached
-from remit_service.governance.power import power_held
+from remit_service.governance.power import power_held, written
 from remit_service.governance.versions import shown
 
 if TYPE_CHECKING:
@@ -29,10 +29,9 @@ def principal(view: View, identifier: str, at: Instant) -> Document | None:
     if known is None:
         return None
     listed = _Lists()
-    power = power_held(view, at, identifier)
     document: Document = {
         "principal": {**known.record(), "kind": known.kind, "root": view.is_root(identifier)},
-        "acts_for_others": {how: sorted(what) if isinstance(what, set) else what for how, what in power.items()},
+        "acts_for_others": written(power_held(view, at, identifier)),
         "reaches": reached(view, identifier, at, writes=True),
         "member_of": listed.of(_out(view, identifier, *sorted(MEMBERSHIPS))),
         "members": listed.of(_into(view, identifier, *sorted(MEMBERSHIPS))),

@@ -20,7 +20,7 @@ import structlog
 
 from remit_graph.errors import HistoryRemoved, LedgerError, LedgerUnavailable, ModelError, SchemaTooNew
 from remit_graph.history import require_anchored
-from remit_graph.view.apply import apply
+from remit_graph.view.apply import applying
 from remit_graph.view.image import lines_of
 from remit_graph.view.image_read import Restoring
 from remit_graph.view.state import View
@@ -240,7 +240,8 @@ async def take(view: View, entries: Iterable[Entry]) -> int:
     rows = 0
     for entry in entries:
         try:
-            apply(view, entry)
+            for _ in applying(view, entry):
+                await pause()
         except SchemaTooNew:
             raise
         except Exception as error:
