@@ -16,8 +16,9 @@ from tests.http.serving import serve, stopped_later
 from tests.support.process import wait_until
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
+    from remit_graph.model.change import Entry
     from tests.http.serving import Served
 
 SEO = Path(__file__).parents[2] / "fixtures" / "worlds" / "seo.yaml"
@@ -167,21 +168,28 @@ def test_a_fault_inside_a_stream_ends_it_with_the_problem(
     gateway: httpx.Client, served: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The head is sent, so that the fault is the last event; the client asks again from where it was."""
+    read = served.point.ledger.read
 
-    async def locked(*_: object) -> None:
-        raise LedgerUnavailable("the database is locked", advice="try again")
+    async def locked(after: int, limit: int) -> Sequence[Entry]:
+        if after:
+            raise LedgerUnavailable("the database is locked", advice="try again")
+        return await read(after, limit)
 
     monkeypatch.setattr(served.point.ledger, "read", locked)
-    with gateway.stream("GET", "/v1/changes", headers={**EVENTS, "Last-Event-ID": "1"}) as stream:
-        events = list(told(stream))
+    monkeypatch.setattr("remit_service.http.coordination.changes.AT_ONCE", 1)
+    with gateway.stream("GET", "/v1/changes", headers={**EVENTS, "Last-Event-ID": "0"}) as stream:
+        (name, first), *events = list(told(stream))
+    assert (name, first["revision"]) == ("change", 1)
+    # A fault before the answer has begun has a status of its own.
+    assert gateway.get("/v1/changes", headers={**EVENTS, "Last-Event-ID": "1"}).status_code == 503
     monkeypatch.undo()
     with gateway.stream("GET", "/v1/changes", headers={**EVENTS, "Last-Event-ID": "1"}) as stream:
-        name, first = next(told(stream))
+        name, going_on = next(told(stream))
 
     assert [(name, problem["code"], problem["status"]) for name, problem in events] == [
         ("problem", "authority_stale", 503)
     ]
-    assert (name, first["revision"]) == ("change", 2)
+    assert (name, going_on["revision"]) == ("change", 2)
 
 
 def test_a_server_that_stops_answers_those_who_wait(tmp_path: Path) -> None:

@@ -33,7 +33,9 @@ from remit_graph.view.journal import Journal
 from remit_graph.view.state import View
 from remit_service.clock import skew_of
 from remit_service.replica.freshness import Freshness
+from remit_service.replica.lineage import left_behind, require_same
 from remit_service.replica.loading import load_view, malformed, read_some
+from remit_service.replica.moves import Moves
 from remit_service.replica.past import Past
 from remit_service.replica.tail import Tail
 from remit_service.slices import in_slices
@@ -82,7 +84,7 @@ class Replica:
         self._clock = clock
         self._fresh = Freshness(clock)
         self._tail = Tail(ledger, max_staleness)
-        self._moved = asyncio.Event()
+        self._moves = Moves(clock)
         self._following: asyncio.Task[None] | None = None
         self._listeners: list[Listener] = []
         self._companion: Companion | None = None
@@ -139,7 +141,7 @@ class Replica:
     async def loaded(self) -> None:
         """Wait until the whole ledger was read, or this replica has stopped."""
         while not self.is_loaded and self.stopped_by is None:
-            await self._moved.wait()
+            await self._moves.following()
 
     async def load(self) -> None:
         """Read the ledger from the newest checkpoint to its head; nothing is kept of a load that fails (F013).
@@ -163,7 +165,7 @@ class Replica:
         self._fresh.begin(started)
         if self._companion is not None:
             self._companion.settle(view)
-        self._wake()
+        self._moves.tell()
 
     async def _follow(self) -> None:
         while self.stopped_by is None:
@@ -252,7 +254,7 @@ class Replica:
                 self._companion.settle(self.view)
         if moved:
             self._fresh.reached(self.view.revision)
-            self._wake()
+            self._moves.tell()
 
     def _take(self, entry: Entry, made: Beside | None) -> None:
         journal = Journal()
@@ -277,11 +279,7 @@ class Replica:
     def _stop(self, error: GraphError) -> None:
         self.stopped_by = self.stopped_by or error
         _log.error("stopped", reason=error.message, advice=error.advice)
-        self._wake()
-
-    def _wake(self) -> None:
-        self._moved.set()
-        self._moved = asyncio.Event()
+        self._moves.tell()
 
     async def catch_up(self) -> Head:
         """Bring the view to the ledger's head as of now.
@@ -311,24 +309,16 @@ class Replica:
 
     def _left_behind(self, error: HistoryRemoved) -> LedgerUnavailable:
         """Answer nothing more from a view whose next revision was removed; it is loaded anew by whoever follows."""
+        self._forget()
+        return left_behind(self.view, error)
+
+    def _forget(self) -> None:
         self._fresh.forget()
-        self._wake()
-        return LedgerUnavailable(
-            f"this decision point is at revision {self.view.revision}, and {error.message}",
-            advice="it loads the ledger anew by itself; send the command again",
-        )
+        self._moves.tell()
 
     async def reached(self, revision: int, within: timedelta) -> bool:
         """Wait until the view is at `revision` or later; False when `within` is over first."""
-        deadline = self._clock.monotonic() + within.total_seconds()
-        while self.view.revision < revision:
-            left = deadline - self._clock.monotonic()
-            if left <= 0:
-                return False
-            with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(left):
-                    await self._moved.wait()
-        return True
+        return await self._moves.until(lambda: self.view.revision >= revision, within)
 
     async def _read_head(self) -> Head:
         """Read the head, and how far this process's clock is from the ledger's, less the time the answer took."""
@@ -345,20 +335,12 @@ class Replica:
         """
         started, had, known = self._clock.monotonic(), self.view.revision, self.head
         head = await self._read_head()
-        if known is not None and not _continues(head, known, had, self.view):
-            self._fresh.forget()
-            self._wake()
-            raise ForeignStore(
-                f"the ledger at revision {head.revision} of incarnation {head.incarnation} is not the one that was "
-                f"loaded, at revision {had} of incarnation {known.incarnation}",
-                advice="it is loaded anew by itself",
-            )
+        try:
+            if known is not None:
+                require_same(head, known, had, self.view)
+        except ForeignStore:
+            self._forget()
+            raise
         self._fresh.aim(started, head.revision)
         self._fresh.reached(self.view.revision)
         return head
-
-
-def _continues(head: Head, known: Head, had: int, view: View) -> bool:
-    if (head.store_id, head.incarnation) != (known.store_id, known.incarnation) or head.revision < had:
-        return False
-    return head.revision != view.revision or head.hash == view.hash

@@ -9,6 +9,7 @@ asks for it is told where history begins (410 `history_removed`), and goes on fr
 from __future__ import annotations
 
 from datetime import timedelta
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import msgspec
@@ -76,11 +77,11 @@ def add_routes(router: APIRouter, desk: Desk) -> None:
         seen = request.headers.get("last-event-id") or after
         start = 0 if seen is None else _revision(desk, seen)
         wanted = frozenset(kinds.split(",")) if kinds is not None else None
-        if wants_events(request.headers.get("accept")):
-            # Before the answer begins: what was removed has a status of its own.
-            await _read(desk, start)
-            return EventStream(desk.service, desk.polls, exchange, lambda poll: _events(desk, start, wanted, poll))
+        # Before the answer begins: what was removed has a status of its own.
         entries = await _read(desk, start)
+        if wants_events(request.headers.get("accept")):
+            begun = partial(_events, desk, start, entries, wanted)
+            return EventStream(desk.service, desk.polls, exchange, begun)
         if wait and not _any_kept(entries, wanted):
             async with desk.polls.open(exchange) as poll:
                 entries = await _wait(desk, start, entries, wanted, wait, poll)
@@ -163,11 +164,14 @@ def _told(desk: Desk, entry: Entry, wanted: frozenset[str] | None) -> dict[str, 
     return line if entry.reason is None else {**line, "reason": entry.reason}
 
 
-async def _events(desk: Desk, after: int, wanted: frozenset[str] | None, poll: Poll) -> AsyncIterator[bytes]:
+async def _events(
+    desk: Desk, after: int, entries: Sequence[Entry], wanted: frozenset[str] | None, poll: Poll
+) -> AsyncIterator[bytes]:
+    """Yield the events of revisions after one; `entries` are the first of them, as far as there are some."""
     clock = desk.coordinator.point.clock
     end = clock.monotonic() + STREAM_SECONDS
     while clock.monotonic() < end and not poll.is_over:
-        entries = await _wait(desk, after, await _read(desk, after), wanted, BEAT_SECONDS, poll)
+        entries = await _wait(desk, after, entries, wanted, BEAT_SECONDS, poll)
         for each in entries:
             after = each.revision
             if _kept(each, wanted):
@@ -175,3 +179,4 @@ async def _events(desk: Desk, after: int, wanted: frozenset[str] | None, poll: P
         if not _any_kept(entries, wanted):
             # An event without data moves the client's `Last-Event-ID` and is not dispatched.
             yield b"id: %d\n\n" % after
+        entries = await _read(desk, after)
