@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from tests.support.scenario.coverage import codes_to_show, shown
 from tests.support.scenario.document import SCENARIOS, read, scenarios
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 FAULT_ROWS = re.compile(r"\bF0\d\d\b")
 
@@ -49,6 +46,23 @@ def test_the_fault_cases_keep_their_scenarios() -> None:
     named = {row for path in SCENARIOS.rglob("*.yaml") for row in FAULT_ROWS.findall(path.read_text())}
 
     assert FAULTS_SHOWN - named == set()
+
+
+ROWS_OF_AUTHORITY = frozenset(f"F{number:03}" for number in range(1, 50))
+"""Freshness, expiry, delegation, reverse queries: the rows of the fault cases that speak of who may act."""
+
+
+def test_every_fault_of_authority_is_named_by_a_test() -> None:
+    """Each row from F001 to F049 stands in the name or the first sentence of a test, or in a scenario."""
+    files = [*SCENARIOS.rglob("*.yaml"), *Path("tests").rglob("test_*.py")]
+    named = {
+        row.upper()
+        for path in files
+        for row in re.findall(r"(?<![A-Za-z0-9])[Ff]0\d\d(?!\d)", path.read_text(encoding="utf-8"))
+        if path.name != Path(__file__).name
+    }
+
+    assert sorted(ROWS_OF_AUTHORITY - named) == []
 
 
 def test_names_are_files_and_titles_are_sentences() -> None:

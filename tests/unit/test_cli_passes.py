@@ -67,6 +67,8 @@ def test_a_capability_is_minted_shown_and_verified_offline() -> None:
     assert told("capability", "show", given["capability_id"])["active"] is True
     assert told("capability", "introspect", given["token"])["active"] is True
     assert told("capability", "verify", given["token"], "--jwks", "keys.json")["sub"] == "instance:a"
+    words = ["--json", "capability", "verify", "-", "--jwks", "keys.json"]
+    assert json.loads(CliRunner().invoke(app, words, input=f"{given['token']}\n").stdout)["sub"] == "instance:a"
     assert remit("capability", "verify", given["token"][:-5] + "AAAAA", "--jwks", "keys.json").exit_code == 2
     assert remit("capability", "mint", "human:editor", "WRITE", "doc:1").exit_code == 1
 

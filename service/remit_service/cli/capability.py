@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -18,7 +19,17 @@ from remit_service.signing import make_key
 
 app = typer.Typer(no_args_is_help=True)
 
+STANDARD_INPUT = "-"
+Token = Annotated[
+    str,
+    typer.Argument(help="The token that somebody shows; - reads it from standard input, where nobody else sees it."),
+]
 CapabilityId = Annotated[str, typer.Argument(help="Id of the capability.")]
+
+
+def _read(token: str) -> str:
+    """Return a token as given, or of standard input: words of a command are seen by everybody on its host."""
+    return sys.stdin.readline().strip() if token == STANDARD_INPUT else token
 
 
 @app.command()
@@ -44,11 +55,9 @@ def show(context: typer.Context, capability_id: CapabilityId) -> None:
 
 
 @app.command()
-def introspect(
-    context: typer.Context, token: Annotated[str, typer.Argument(help="The token that somebody shows.")]
-) -> None:
+def introspect(context: typer.Context, token: Token) -> None:
     """Whether a token counts now, by the decision point's own word."""
-    perform(context, "POST /v1/capabilities/introspect", {"token": token})
+    perform(context, "POST /v1/capabilities/introspect", {"token": _read(token)})
 
 
 @app.command()
@@ -60,7 +69,7 @@ def keys(context: typer.Context) -> None:
 @app.command("verify")
 def verify_(
     context: typer.Context,
-    token: Annotated[str, typer.Argument(help="The token that somebody shows.")],
+    token: Token,
     jwks: Annotated[Path, typer.Option(help="The public keys: a file of `remit --json capability keys`.", exists=True)],
     issuer: Annotated[str | None, typer.Option(help="Who must have issued it.")] = None,
 ) -> None:
@@ -69,7 +78,7 @@ def verify_(
 
     async def work() -> int:
         document = json.loads(jwks.read_text(encoding="utf-8"))
-        claims = verify(token, document, SystemClock().now(), Wanted(issuer=issuer))
+        claims = verify(_read(token), document, SystemClock().now(), Wanted(issuer=issuer))
         call.output.show(claims, json.dumps(claims, indent=2, sort_keys=True))
         return DONE
 
