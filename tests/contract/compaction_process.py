@@ -1,6 +1,6 @@
 """A compaction that is killed: a process that ends itself by SIGKILL when it has come to a step.
 
-python -m tests.contract.compaction_process anchored 40 'sqlite:remit.db'
+python -m tests.contract.compaction_process cut 40 'sqlite:remit.db'
 """
 
 from __future__ import annotations
@@ -36,12 +36,7 @@ async def main(step: str, revision: str, address: str) -> None:
         await sweep(retention)
         return await die()  # type: ignore[no-any-return]
 
-    if step == "anchored":
-        ledger.cut = die
-    elif step == "cut":
-        ledger.sweep = die
-    else:
-        ledger.sweep = swept_once
+    ledger.sweep = die if step == "cut" else swept_once
     await compacted(ledger, int(revision))
 
 

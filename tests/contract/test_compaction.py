@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from tests.contract.ledgers import Store
 
 ROOT = Path(__file__).parents[2]
-COMMANDS = 90
+COMMANDS = 60
 LONG = timedelta(seconds=60)
 FOR_GOOD = Retention(kept_for=timedelta(0))
 
@@ -81,21 +81,21 @@ async def test_nothing_that_is_left_says_anything_else_after_a_cut(store: Store,
     """A random history, cut twice: rows, states of then and now, and the graph beside the log are what they were."""
     ledger = await store.open()
     entries = await filled(ledger, seed)
-    instants = {50: entries[49].at, 70: entries[69].at}
+    instants = {35: entries[34].at, 50: entries[49].at}
     before = {revision: pack(await view_at_revision(ledger, await loaded(ledger), revision)) for revision in instants}
     rows, state = await rows_of(ledger), pack(await loaded(ledger))
 
-    first = await compacted(ledger, 20)
-    second = await compacted(ledger, 50)
+    first = await compacted(ledger, 15)
+    second = await compacted(ledger, 35)
 
     view = await loaded(ledger)
-    assert (first.plan.before, second.plan.before, second.plan.base) == (0, 20, 50)
+    assert (first.plan.before, second.plan.before, second.plan.base) == (0, 15, 35)
     assert second.rows == second.plan.rows
-    assert await rows_of(ledger) == [*(row for row in rows if row.revision > 50), *(await rows_of(ledger))[-4:]]
+    assert await rows_of(ledger) == [*(row for row in rows if row.revision > 35), *(await rows_of(ledger))[-4:]]
     assert pack(await view_at_revision(ledger, view, COMMANDS)) == state
     for revision, image in before.items():
         assert pack(await view_at_revision(ledger, view, revision)) == image
-    assert (await view_as_of(ledger, view, instants[70], view.at)).at == instants[70]
+    assert (await view_as_of(ledger, view, instants[50], view.at)).at == instants[50]
     assert await ledger.check() == []
     await append(ledger, Change("principal.put", {"id": "human:after"}))
     assert await ledger.check() == []
@@ -142,9 +142,9 @@ async def test_a_replica_behind_the_cut_loads_anew(store: Store) -> None:
     behind = Replica(other, SystemClock())
     await behind.load()
     await filled(ledger, 4)
-    await compacted(ledger, 60)
+    await compacted(ledger, 50)
 
-    with pytest.raises(LedgerUnavailable, match="history begins after revision 60"):
+    with pytest.raises(LedgerUnavailable, match="history begins after revision 50"):
         await behind.catch_up()
     assert not behind.is_loaded
     await behind.start()
@@ -171,15 +171,15 @@ async def test_two_who_compact_at_once_do_no_harm(store: Store) -> None:
 
 @pytest.mark.feature("S103")
 async def test_a_compaction_that_is_killed_is_finished_by_the_next(store: Store) -> None:
-    """Anchored, cut, or half swept: the store opens, verifies and holds what it held, and the same command goes on."""
+    """Cut, or half swept: the store opens, verifies and holds what it held, and the same command goes on."""
     ledger = await store.open()
     await filled(ledger, 9)
     state = pack(await view_at_revision(ledger, await loaded(ledger), COMMANDS))
 
-    for step, base in (("anchored", 0), ("cut", 40), ("swept", 40)):
+    for step in ("cut", "swept"):
         assert await _killed(step, 40, store.address) == -signal.SIGKILL
         ledger = await store.open()
-        assert (await ledger.base()).revision == base, step
+        assert (await ledger.base()).revision == 40, step
         assert await ledger.check() == [], step
         assert pack(await view_at_revision(ledger, await loaded(ledger), COMMANDS)) == state
     left = await ledger.weigh(40)
@@ -202,7 +202,7 @@ async def test_appends_and_reads_go_on_while_it_is_compacted(store: Store) -> No
     await filled(ledger, 2)
     async with desk(other) as (replica, _):
         busy = asyncio.create_task(_appended(other, 20))
-        await compacted(ledger, 80)
+        await compacted(ledger, 50)
         await busy
         head = await other.head()
         assert await replica.reached(head.revision, LONG)

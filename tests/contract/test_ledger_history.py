@@ -14,7 +14,6 @@ from remit_graph.model.change import Change
 from remit_graph.stored import Checkpoint
 from tests.contract.ledger_commands import (
     a_command,
-    a_principal,
     append,
     edge_begin,
     edges_end,
@@ -23,9 +22,8 @@ from tests.contract.ledger_commands import (
 )
 
 if TYPE_CHECKING:
-    from remit_graph.head import Head
     from remit_graph.history import Base
-    from remit_graph.model.change import Command, Entry
+    from remit_graph.model.change import Entry
     from remit_graph.ports import Ledger
     from tests.contract.ledgers import Store
 
@@ -276,29 +274,3 @@ async def test_an_image_of_the_base_that_is_damaged_is_a_fault(store: Store) -> 
     with pytest.raises(ChainBroken, match="missing or damaged"):
         await ledger.base_checkpoint()
     assert await ledger.check() != []
-
-
-async def test_sweeps_go_on_where_another_process_was_killed(store: Store) -> None:
-    """Between two sweeps the store is sound for whoever opens it, and another ledger takes the rest out."""
-    ledger = await store.open()
-    head = await ledger.head()
-    entries = await ledger.append(head, [_many(head, number) for number in range(30)])
-    await append(ledger)
-    checkpoint = image_of(entries[-1])
-    await ledger.cut(checkpoint, await anchored(ledger, checkpoint))
-    first = await ledger.sweep(FOR_GOOD)
-    await ledger.aclose()
-
-    other = await store.open()
-    assert not first.is_done
-    assert await other.check() == []
-    assert [each.revision for each in await other.read(30, 9)] == [31, 32]
-    rest = await swept(other)
-
-    assert first.rows + sum(each.rows for each in rest) == 30 * 101
-    assert (await other.weigh(30)).rows == 0
-    assert await other.check() == []
-
-
-def _many(head: Head, number: int) -> Command:
-    return a_command(*(a_principal(f"human:{number}-{each}") for each in range(100)), at=now(head))
