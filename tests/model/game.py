@@ -36,9 +36,14 @@ class Found(AssertionError):
             f"  again: .venv/bin/python -m tests.model.again {store} {seed} {number}"
             if store != "neo4j"
             else f"{error}\n  at {play} of seed {seed}; its threads play each time in another order\n"
-            f"  again: ./run test tests/model/test_model_neo4j.py -k {seed}"
+            f"  again: ./run {'test' if seed == 0 else 'soak'} tests/model/test_model_neo4j.py -k {name_on_neo4j(seed)}"
         )
         self.law, self.seed = error.law, seed
+
+
+def name_on_neo4j(seed: int) -> str:
+    """Return what the test on Neo4j that plays this seed is found by."""
+    return "on_neo4j" if seed == 0 else f"long_play[{seed}]"
 
 
 def play(seed: int, count: int, told: Callable[[int, Any, Any], None] | None = None) -> int:

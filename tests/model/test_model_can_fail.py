@@ -11,6 +11,7 @@ from remit_graph.errors import OutcomeUnknown
 from remit_graph.sqlite.ledger import SqliteLedger
 from tests.model import game, sqlite
 from tests.model.game import Found
+from tests.model.state import Broken
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -142,5 +143,9 @@ def test_a_finding_says_how_to_see_it_again(monkeypatch: pytest.MonkeyPatch) -> 
     with pytest.raises(Found) as second:
         game.play(first.value.seed, 400)
 
+    on_neo4j = [str(Found("neo4j", seed, 9, "revision 9", Broken("linearizability", "it"))) for seed in (0, 4)]
+
     assert f"-m tests.model.again pure {first.value.seed} " in str(first.value)
+    assert "./run test tests/model/test_model_neo4j.py -k on_neo4j" in on_neo4j[0]
+    assert "./run soak tests/model/test_model_neo4j.py -k long_play[4]" in on_neo4j[1]
     assert str(second.value) == str(first.value)
