@@ -23,6 +23,9 @@ AT_ONCE: Final = 1_000
 UNKNOWN: Final = sys.maxsize
 """The revision of a hint that names none: it is beyond whatever anybody knows."""
 
+BREATH: Final = 4
+"""Turns of the event loop from hearing of a revision to reading it: whoever appended it has it by then."""
+
 
 class Listener:
     """What one reader has heard since it read last; lives on one event loop.
@@ -50,6 +53,10 @@ class Listener:
     async def beyond(self, known: Callable[[], int]) -> None:
         """Return when something was heard of that is not known by then."""
         while await self._heard.wait():
+            for _ in range(BREATH):
+                if self._newest <= known():
+                    break
+                await asyncio.sleep(0)
             if self._newest > known():
                 return
             self._heard.clear()

@@ -16,6 +16,8 @@ from remit_graph.model.change import Change, Command
 from remit_graph.model.instant import SECOND
 from remit_graph.sqlite.ledger import SqliteLedger
 from remit_graph.sqlite.options import SqliteOptions
+from remit_graph.view.apply import apply_changes
+from remit_graph.view.journal import Journal
 from remit_service.clock import ManualClock, SystemClock
 from remit_service.replica.replica import Replica
 from remit_service.writer.command import Accepted, Refused, Submission, Verdict
@@ -75,6 +77,49 @@ async def test_commands_of_one_batch_see_each_other_and_get_consecutive_revision
 
         assert sorted(each.revision for each in done) == list(range(1, 51))
         assert len(replica.view.principals) == 50
+
+
+def left_applied(result: dict[str, Any]) -> Submission:
+    """Return what `count` is, with its change left in the view, as commands of coordination leave theirs."""
+
+    def decide(view: View, at: Instant) -> Verdict:
+        name = f"role:r{len(view.principals)}"
+        journal, changes = Journal(), (Change("principal.put", {"id": name}),)
+        apply_changes(view, changes, journal, revision=view.revision + 1, at=at)
+        return Accepted(changes=changes, result=result, applied=journal)
+
+    return Submission(action="TEST", actor="system", decide=decide, request_id=str(id(decide)))
+
+
+async def test_what_a_decision_left_in_the_view_is_applied_once(tmp_path: Path) -> None:
+    """Between commands that leave nothing, and after one that is a fault on its way to the ledger, each counts once."""
+    async with a_writer(tmp_path / "l.db") as (writer, replica):
+        commands = [count(), left_applied({}), count(), left_applied({"no": 0.5}), left_applied({}), count()]
+        done = await asyncio.gather(*map(writer.submit, commands), return_exceptions=True)
+
+        assert [type(each).__name__ for each in done] == ["Done", "Done", "Done", "ModelError", "Done", "Done"]
+        assert sorted(replica.view.principals) == [f"role:r{number}" for number in range(5)]
+        assert replica.view.revision == 5
+
+
+async def test_what_two_callers_that_one_append_woke_ask_next_is_one_append(tmp_path: Path) -> None:
+    """One hears of it at once and the other a turn of the event loop later, as whoever waits in a queue does."""
+    async with a_writer(tmp_path / "l.db") as (writer, replica):
+        batches: list[int] = []
+        append = replica.ledger.append
+
+        async def watched(expected: Any, batch: Any) -> Any:
+            batches.append(len(batch))
+            return await append(expected, batch)
+
+        async def later() -> None:
+            await asyncio.sleep(0)
+            await writer.submit(count())
+
+        replica.ledger.append = watched  # type: ignore[method-assign]
+        await asyncio.gather(writer.submit(count()), later())
+
+        assert batches == [2]
 
 
 async def test_a_refused_command_harms_no_other_in_its_batch(tmp_path: Path) -> None:
@@ -421,7 +466,7 @@ class Held:
         return await self._append(head, batch)
 
 
-async def _one_on_its_way_and_five_decided(writer: Writer) -> tuple[list[asyncio.Task[Any]], list[int]]:
+async def _one_on_its_way_and_five_decided(writer: Writer, held: Held) -> tuple[list[asyncio.Task[Any]], list[int]]:
     """Submit a command, and five more while it is on its way; return when they are decided, with what each saw."""
     saw: list[int] = []
     all_decided = asyncio.Event()
@@ -438,7 +483,7 @@ async def _one_on_its_way_and_five_decided(writer: Writer) -> tuple[list[asyncio
         return replace(counted, decide=decide)
 
     tasks = [asyncio.create_task(writer.submit(count()))]
-    await asyncio.sleep(0)
+    await held.begun.wait()
     tasks += [asyncio.create_task(writer.submit(watched())) for _ in range(5)]
     async with asyncio.timeout(20):
         await all_decided.wait()
@@ -449,7 +494,7 @@ async def test_while_an_append_is_on_its_way_the_next_batch_is_decided(tmp_path:
     """Five commands that come meanwhile see the first one, which no read does, and share the next append."""
     async with a_writer(tmp_path / "l.db") as (writer, replica):
         held = Held(replica)
-        tasks, saw = await _one_on_its_way_and_five_decided(writer)
+        tasks, saw = await _one_on_its_way_and_five_decided(writer, held)
         read = (len(replica.view.principals), replica.view.revision)
         held.go_on.set()
         done = await asyncio.gather(*tasks)
@@ -466,7 +511,7 @@ async def test_what_was_decided_on_a_lost_append_is_decided_again(tmp_path: Path
     path = tmp_path / "l.db"
     async with a_writer(path) as (writer, replica):
         held = Held(replica)
-        tasks, saw = await _one_on_its_way_and_five_decided(writer)
+        tasks, saw = await _one_on_its_way_and_five_decided(writer, held)
         other = await SqliteLedger.open(path)
         head = await other.head()
         changes = (Change("principal.put", {"id": "role:other"}),)
@@ -486,7 +531,7 @@ async def test_a_failed_append_fails_nobody_who_came_meanwhile(tmp_path: Path, f
     async with a_writer(tmp_path / "l.db") as (writer, replica):
         held = Held(replica)
         held.fault = fault
-        tasks, saw = await _one_on_its_way_and_five_decided(writer)
+        tasks, saw = await _one_on_its_way_and_five_decided(writer, held)
         held.go_on.set()
         first, *others = await asyncio.gather(*tasks, return_exceptions=True)
 

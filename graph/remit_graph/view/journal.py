@@ -51,6 +51,12 @@ class Journal:
         if not bucket:
             self.drop(table, key)
 
+    def take_over(self, later: Journal) -> None:
+        """Take back from now on what `later` wrote after this one, too; there is nothing left in it."""
+        if self._undo is not None:
+            self._undo.extend(later._undo or ())
+        later._undo = []
+
     def undo(self) -> None:
         """Take everything back; the journal is empty afterwards."""
         for table, key, value in reversed(self._undo or ()):

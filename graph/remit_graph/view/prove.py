@@ -94,14 +94,15 @@ class Prover:
         return membership or edge.scope.refusal(target, self.scales) is None
 
     def _roots(self, principal: str, below: int) -> Iterator[Edge]:
-        wanted = self.restriction.on_behalf_of
-        if wanted is not None and wanted != principal:
-            return
         held = self.view.grants.get(principal)
-        for selector in self.target.ground.covering if held else ():
-            for edge in held.get(selector, {}).values():  # type: ignore[union-attr]
-                if self._root_holds(edge) and self.usable(edge, below):
-                    yield edge
+        wanted = self.restriction.on_behalf_of
+        if not held or (wanted is not None and wanted != principal):
+            return
+        for selector in self.target.ground.covering:
+            if selector in held:
+                for edge in held[selector].values():
+                    if self._root_holds(edge) and self.usable(edge, below):
+                        yield edge
 
     def _root_holds(self, edge: Edge) -> bool:
         if GRANT_CLASS.get(edge.edge, self.target.spec.class_) != self.target.spec.class_:

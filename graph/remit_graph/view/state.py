@@ -168,7 +168,7 @@ class View:
 
     def minimum_epoch(self, edge: Edge, *, writes: bool) -> int:
         """Return the epoch below which `edge` is dead: the realm's floor and both ends'."""
-        lowest = self.floor(writes=writes)
+        lowest: int = self.scalars["floor_write" if writes else "floor_read"]
         for end in (edge.from_, edge.to):
             known = self.principals.get(end)
             if known is not None and known.minimum_epoch > lowest:

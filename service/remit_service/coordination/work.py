@@ -80,6 +80,11 @@ class Work:
         """Take everything back; the changes stay listed."""
         self._journal.undo()
 
+    def hand_over(self) -> Journal:
+        """Leave everything in the view; returns how to take it back, which is the caller's business from here on."""
+        journal, self._journal = self._journal, Journal()
+        return journal
+
     def new_id(self, prefix: str) -> str:
         """Return an id that no other step makes: it holds the token, which no other revision of any incarnation has."""
         self._made += 1

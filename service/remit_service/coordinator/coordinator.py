@@ -15,6 +15,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 from uuid import uuid4
 
+from remit_graph.view.journal import Journal
 from remit_service.coordination import command as commands
 from remit_service.coordination.values import Refusal
 from remit_service.coordination.work import refuse
@@ -146,10 +147,11 @@ class Coordinator:
 
         def decide(view: View, at: Instant) -> Verdict:
             policy = self.point.policy
-            outcome, decisions[:] = walked(policy, view, at, command)
+            applied = Journal()
+            outcome, decisions[:] = walked(policy, view, at, command, keep=applied)
             if isinstance(outcome, Refusal):
                 return refused(outcome, policy.reasons)
-            return Accepted(changes=outcome.changes, result=outcome.result)
+            return Accepted(changes=outcome.changes, result=outcome.result, applied=applied)
 
         return decide
 

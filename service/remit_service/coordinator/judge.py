@@ -15,7 +15,7 @@ from remit_service.asking import ask_now
 from remit_service.capability.presented import shown_id
 from remit_service.coordination.facts import Manner
 from remit_service.coordination.machine import Walk
-from remit_service.coordination.values import Ask, Claim, Verdict
+from remit_service.coordination.values import Ask, Changed, Claim, Verdict
 from remit_service.decision.caller import Caller
 from remit_service.decision.decide import Prepared, decide_now, prepare
 from remit_service.decision.request import Entity, Evaluation
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from remit_graph.model.instant import Instant
+    from remit_graph.view.journal import Journal
     from remit_graph.view.state import View
     from remit_service.coordination.command import Command
     from remit_service.coordination.machine import Outcome
@@ -50,8 +51,18 @@ class Decided:
     phase: str
 
 
-def walked(policy: Policy, view: View, at: Instant, command: Command) -> tuple[Outcome, list[Decided]]:
-    """Carry a command out on the view, asking the policy whatever the machine asks; the view is as before afterwards.
+def walked(
+    policy: Policy, view: View, at: Instant, command: Command, *, keep: Journal | None = None
+) -> tuple[Outcome, list[Decided]]:
+    """Carry a command out on the view, asking the policy whatever the machine asks.
+
+    Args:
+        policy: The policy in force.
+        view: The state; it is as before afterwards.
+        at: The instant.
+        command: What is to be done.
+        keep: The changes stay in the view instead, and can be taken back by this; not those of a command that is
+            refused.
 
     Returns:
         The changes with the answer, or the refusal; and what was decided on the way, in order.
@@ -63,6 +74,8 @@ def walked(policy: Policy, view: View, at: Instant, command: Command) -> tuple[O
             verdict, decided = judge(policy, view, at, outcome)
             decisions.append(decided)
             outcome = walk.send(verdict)
+        if keep is not None and isinstance(outcome, Changed):
+            keep.take_over(walk.work.hand_over())
     return outcome, decisions
 
 

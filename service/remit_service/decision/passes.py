@@ -41,9 +41,12 @@ def approval_facts(_code: str, case: Case) -> dict[str, Any]:
 
 def ends_of_presented(document: Mapping[str, Any], view: View) -> list[Instant]:
     """Return the ends of what a permit rests on beside its chain: a lease, an operation, a capability, an approval."""
-    capability = str((document.get("capability") or {}).get("capability_id"))
-    approval = str((document.get("approval") or {}).get("approval_id"))
-    lease = str((document["coordination"]["presented"] or {}).get("lease_id"))
-    shown = (("lease", lease), ("operation", capability), ("capability", capability), ("approval", approval))
+    shown: list[tuple[str, str]] = []
+    if presented := document["coordination"]["presented"]:
+        shown.append(("lease", presented["lease_id"]))
+    if capability := document.get("capability"):
+        shown += [(noun, str(capability.get("capability_id"))) for noun in ("operation", "capability")]
+    if approval := document.get("approval"):
+        shown.append(("approval", str(approval.get("approval_id"))))
     records = [view.records.get(noun, {}).get(item) for noun, item in shown]
     return [each["expires_at"] for each in records if each is not None]

@@ -109,9 +109,13 @@ def epochs_of(facts: Facts) -> dict[str, Any]:
 
 
 def _carrying(facts: Facts, determining: Sequence[str]) -> list[Edge]:
+    if not determining or facts.proof is None:
+        return []
     wanted = set(determining)
-    chains = facts.proof.found.chains if facts.proof is not None else ()
-    return next((list(chain.edges) for chain in chains if set(chain.ids) == wanted), [])
+    for chain in facts.proof.found.chains:
+        if len(chain.edges) == len(wanted) and wanted.issuperset(chain.ids):
+            return list(chain.edges)
+    return []
 
 
 def _depth(carrying: Sequence[Edge]) -> int | None:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from remit_graph.model.change import Change
     from remit_graph.view.beside import Beside
+    from remit_graph.view.journal import Journal
 
 _RENEWALS: Final = frozenset({"RENEW", "KEEP_WAITING"})
 """What keeps something that runs out; decided before all else."""
@@ -27,11 +28,14 @@ class Accepted:
         changes: Empty where the command is idempotent by content and found nothing to do: nothing is appended then.
         result: The answer, JSON values only; stored under the request id.
         made: The first of the changes made ready beside the view, where they are many.
+        applied: How to take the changes back where they stand in the view already, as deciding them left them there;
+            None where they do not.
     """
 
     changes: tuple[Change, ...]
     result: Mapping[str, Any]
     made: Beside | None = None
+    applied: Journal | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,7 +55,10 @@ class Refused:
 
 Verdict = Accepted | Refused
 Decide = Callable[[View, Instant], Verdict]
-"""Decides a command on a view at an instant; must not keep the view, and is called again when the head has moved."""
+"""Decides a command on a view at an instant; must not keep the view, and is called again when the head has moved.
+
+The view is as before afterwards, but for what the verdict says is applied: whoever calls takes that back.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from remit_graph.model.instant import Instant
     from remit_graph.view.beside import Beside
     from remit_graph.view.state import View
-    from remit_service.writer.command import Waiting
+    from remit_service.writer.command import Submission, Waiting
 
 _log = structlog.get_logger(__name__)
 
@@ -50,6 +50,11 @@ class Decided:
     waiting: Waiting
     verdict: Accepted | Refused
     command: Command | None
+
+    @property
+    def applied(self) -> Journal | None:
+        """How to take its changes back where deciding it has left them in the view."""
+        return self.verdict.applied if isinstance(self.verdict, Accepted) else None
 
 
 class Draft:
@@ -138,7 +143,10 @@ class Draft:
         try:
             each = _decide_one(waiting, self._view, at)
             if each.command is not None:
-                if is_last and _ends_much(each.command):
+                if each.applied is not None:
+                    each.applied.put(self._view.scalars, "revision", self.revision + 1)
+                    self._journals.append(each.applied)
+                elif is_last and _ends_much(each.command):
                     self.is_closed = True
                 else:
                     self._try(each.command, self.revision + 1)
@@ -204,7 +212,16 @@ def _decide_one(waiting: Waiting, view: View, at: Instant) -> Decided:
         verdict = Refused(code=error.code, message=error.message, facts=error.facts)
     if isinstance(verdict, Refused) or not verdict.changes:
         return Decided(waiting, verdict, None)
-    command = Command(
+    try:
+        return Decided(waiting, verdict, _command_of(submission, verdict, at))
+    except BaseException:
+        if verdict.applied is not None:
+            verdict.applied.undo()
+        raise
+
+
+def _command_of(submission: Submission, verdict: Accepted, at: Instant) -> Command:
+    return Command(
         action=submission.action,
         actor=submission.actor,
         at=at,
@@ -214,4 +231,3 @@ def _decide_one(waiting: Waiting, view: View, at: Instant) -> Decided:
         result=canonical(verdict.result) if submission.request_id is not None else None,
         reason=submission.reason,
     )
-    return Decided(waiting, verdict, command)
