@@ -382,6 +382,51 @@ async def test_whoever_lost_an_append_takes_the_turn_and_uses_it(tmp_path: Path)
         assert (await replica.ledger.see_turn()).is_free
 
 
+async def test_whoever_is_slow_to_catch_up_keeps_its_turn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The last one to append need not catch up; without signs of life the turns of all others would lapse before it."""
+    path = tmp_path / "l.db"
+    async with a_writer(path) as (writer, replica):
+        other = await SqliteLedger.open(path, options=SqliteOptions(turn=timedelta(minutes=10)))
+        await other.take_turn()
+        first = asyncio.create_task(writer.submit(count()))
+        while not (await other.see_turn()).waiting:
+            await replica.catch_up()
+        asked: list[bool] = []
+        is_alive = asyncio.Event()
+        take_turn, catch_up = replica.ledger.take_turn, replica.catch_up
+
+        async def counted() -> Any:
+            turn = await take_turn()
+            asked.append(turn.mine)
+            if len(asked) == 3:
+                is_alive.set()
+            # The turn that was handed on lasts ten minutes, and the writer is to hear of a short one.
+            return replace(turn, until=turn.now + 1_000)
+
+        async def slow() -> Any:
+            await is_alive.wait()
+            return await catch_up()
+
+        monkeypatch.setattr(replica.ledger, "take_turn", counted)
+        monkeypatch.setattr(replica.ledger, "see_turn", counted)
+        monkeypatch.setattr(replica, "catch_up", slow)
+        monkeypatch.setattr(replica, "reached", lambda *_: asyncio.sleep(0, result=False))
+        head = await other.head()
+        command = Command(
+            action="TEST",
+            actor="system",
+            at=max(head.now, head.at),
+            changes=(Change("principal.put", {"id": "role:other"}),),
+        )
+        await other.append(head, [command])
+        # Nothing but catching up brings it the revision.
+        await replica.aclose()
+
+        assert (await asyncio.wait_for(first, 20)).revision == 2
+        assert asked[-2:] == [True, True]
+        await other.aclose()
+
+
 async def test_a_turn_that_finds_nothing_to_append_is_passed_on(tmp_path: Path) -> None:
     """A command that is refused once it is decided again gives the turn to the next writer at once."""
     path = tmp_path / "l.db"

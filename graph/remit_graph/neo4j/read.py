@@ -34,7 +34,7 @@ ROWS_PER_READ: Final = 20_000
 READ_WITHIN: Final = timedelta(seconds=60)
 """How long a read may take: the largest takes a second of a machine that has nothing else to do, and holds no lock."""
 
-ROWS_PER_TAIL: Final = 500
+ROWS_PER_TAIL: Final = 2_000
 """Rows that whoever follows the tail gets in one answer; there are seldom more than an append has."""
 
 ROWS_PER_PAGE: Final = 5_000
