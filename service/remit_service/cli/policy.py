@@ -19,6 +19,7 @@ from remit_service.bundle.errors import Problem
 from remit_service.bundle.folder import read_folder, shipped_policy
 from remit_service.bundle.opa_cli import OpaProgram
 from remit_service.bundle.suite import find_tests, run_suite
+from remit_service.cli import policy_impact
 from remit_service.cli.context import call_of, run
 from remit_service.cli.exits import DONE, FAULT, REFUSED, Failure
 from remit_service.cli.output import table
@@ -28,6 +29,7 @@ from remit_service.engines.policy_tests import PolicyTestOutcome
 from remit_service.policy import policy_of
 
 app = typer.Typer(no_args_is_help=True)
+app.command()(policy_impact.impact)
 
 Folder = Annotated[
     Path | None,

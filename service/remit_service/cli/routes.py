@@ -37,6 +37,7 @@ LOCAL: Final[Mapping[str, Local]] = {
     "policy activate": Local("who may open the store may do it, and nobody over HTTP"),
     "policy build": Local("it works on the files of a policy", POLICY),
     "policy check": Local("it works on the files of a policy", POLICY),
+    "policy impact": Local("it works on the files of a policy and of a decision log, beside the store"),
     "policy test": Local("it works on the files of a policy", POLICY),
     "recover": Local("who may open the store may do it, and nobody over HTTP"),
     "serve": Local("it is the service"),

@@ -8,13 +8,17 @@ from __future__ import annotations
 
 import asyncio
 from copy import copy
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from remit_graph.view.beside import beside, is_large
 from remit_graph.view.journal import Journal
+from remit_service.asking import ask_now
+from remit_service.decision.decide import decide_now, prepare
 from remit_service.evidence.recorded import NotAskable, recorded
 from remit_service.governance.review import Used
 from remit_service.governance.trying import tried
+from remit_service.presenting import facts_of
 from remit_service.slices import in_slices
 
 if TYPE_CHECKING:
@@ -30,6 +34,7 @@ if TYPE_CHECKING:
     from remit_service.decision.request import Evaluation
     from remit_service.evidence.decision_log.ports import DecisionLog
     from remit_service.point import DecisionPoint
+    from remit_service.policy import Policy
 
 MAX_RECENT: Final = 1_000
 """Records that are looked at; as many as a process keeps at hand."""
@@ -38,6 +43,7 @@ MAX_SHOWN: Final = 100
 SLICE: Final = 8
 """Decisions made again between two looks at other work, each about half a millisecond twice."""
 
+_Asked = tuple["Mapping[str, Any]", "Evaluation", "Caller"]
 _DECISIONS: Final = frozenset({"decision", None})
 
 
@@ -127,25 +133,58 @@ class Impact:
         other.grounds = {}
         return lambda at: tried(other, made.rest, at)
 
-    def _questions(self) -> tuple[list[tuple[Mapping[str, Any], Evaluation, Caller]], int]:
-        found: list[tuple[Mapping[str, Any], Evaluation, Caller]] = []
-        seen: set[str] = set()
-        skipped = 0
-        for record in self._recent():
-            try:
-                asked = recorded(record, self._point.view)
-            except NotAskable:
-                skipped += 1
-                continue
-            evaluation, caller = asked.evaluation, asked.caller
-            key = repr((evaluation.record(), caller.name))
-            if key not in seen:
-                seen.add(key)
-                found.append((record, evaluation, caller))
-        return found, skipped
+    def _questions(self) -> tuple[list[_Asked], int]:
+        return _askable(self._recent(), self._point.view)
 
     def _judge(self, evaluation: Evaluation, caller: Caller) -> Decision:
         return self._point.judge_now(evaluation, caller, view=self._point.view, at=self._point.now())
+
+
+def between(
+    point: DecisionPoint, records: Iterable[Mapping[str, Any]], current: Policy, other: Policy
+) -> dict[str, Any]:
+    """Decide recorded questions again on the graph of now under two policies, and return the verdicts that differ.
+
+    Args:
+        point: Whose graph.
+        records: Of a decision log; what is no decision is passed over.
+        current: The policy in force.
+        other: The one that may be put in force.
+    """
+    decisions = [each for each in records if each.get("kind") in _DECISIONS]
+    questions, skipped = _askable(decisions, point.view)
+    view, at = point.view, point.now()
+    changed: list[dict[str, Any]] = []
+    for record, evaluation, caller in questions:
+        before, after = (_under(policy, evaluation, caller, view, at) for policy in (current, other))
+        if _verdict(before) != _verdict(after):
+            changed.append(_change(record, before, after))
+    return {"decisions": len(questions), "skipped": skipped, "would_change": changed, "changed": len(changed)}
+
+
+def _under(policy: Policy, evaluation: Evaluation, caller: Caller, view: View, at: Instant) -> Decision:
+    collect = partial(facts_of, tables=policy.tables)
+    prepared = prepare(evaluation, caller, view, at, rules=policy, coordination=collect)
+    return decide_now(prepared, partial(ask_now, policy), rules=policy)
+
+
+def _askable(records: Iterable[Mapping[str, Any]], view: View) -> tuple[list[_Asked], int]:
+    """Return the different questions that can be put again, with a record of each, and how many cannot."""
+    found: list[_Asked] = []
+    seen: set[str] = set()
+    skipped = 0
+    for record in records:
+        try:
+            asked = recorded(record, view)
+        except NotAskable:
+            skipped += 1
+            continue
+        evaluation, caller = asked.evaluation, asked.caller
+        key = repr((evaluation.record(), caller.name))
+        if key not in seen:
+            seen.add(key)
+            found.append((record, evaluation, caller))
+    return found, skipped
 
 
 def _verdict(decision: Decision) -> tuple[str, str]:
