@@ -12,6 +12,7 @@ import pytest
 from typer.testing import CliRunner
 
 import remit_graph.neo4j
+from remit_graph.errors import LedgerUnavailable
 from remit_graph.neo4j import Neo4jLedger
 from remit_graph.world.changes import iter_changes
 from remit_graph.world.load import load_world
@@ -284,6 +285,15 @@ def test_single_edits_are_chosen_and_the_rest_stays_foreign(
     assert kept[0]["edit_id"] == aside["set_aside"][0]["edit_id"] != ids["g-typo"]
     assert served.client().get("/health/ready").json()["drift"] == 1
     assert "g-read-ga4" in served.point.view.edges
+
+    # A store that is gone in the middle: the edit is out of the graph, and its author is told where it is.
+    async def gone(*_: object) -> None:
+        raise LedgerUnavailable("the ledger is gone")
+
+    monkeypatch.setattr(type(served.point), "submit", gone)
+    code, told = remit(served, "graph", "adopt")
+    assert (code, [each["name"] for each in told["refused"]], told["adopted"]) == (1, ["g-read-ga4@1"], [])
+    assert "the ledger is gone; the edit was set aside" in told["refused"][0]["message"]
 
 
 def test_the_watch_finds_an_edit_by_itself(served: Served, neo4j_server: Neo4jServer) -> None:

@@ -16,13 +16,14 @@ that the writer settles by itself whether it was appended when a connection is c
 
 from __future__ import annotations
 
+import contextlib
 import secrets
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from remit_graph.drift import Slip
-from remit_graph.errors import ModelError
+from remit_graph.errors import LedgerError, ModelError
 from remit_graph.model.builtin import Governance
 from remit_graph.model.instant import format_instant
 from remit_graph.view.apply import apply_changes
@@ -130,7 +131,8 @@ async def adopt(
 
     Raises:
         RequestError: an edit is named that is not there; nothing was changed.
-        LedgerError: the store cannot be asked; what is adopted so far stays so.
+        LedgerError: the store cannot be asked; nothing was changed. Where it is gone in the middle, that is told of
+            each edit.
     """
     graph, point = watch.graph, governor.point
     # (1) Find.
@@ -157,8 +159,9 @@ async def adopt(
     await _set_aside(graph, [*(each.edit.finding for each in accepted), *brought], order, terms.reason or REASON)
     # (4) Give the commands.
     done = [await _given(governor, each.edit, order, terms) for each in accepted]
-    # (5) Look again.
-    await watch.look()
+    # (5) Look again. What came of the commands is told also where the store is gone by now; the watch looks by itself.
+    with contextlib.suppress(LedgerError):
+        await watch.look()
     return answer([*done, *(each for each in told if each.refused is not None)])
 
 
@@ -269,15 +272,19 @@ async def _given(governor: Governor, edit: Edit, order: Order, terms: Terms) -> 
     if edit.asked is None:
         return Told(edit=edit, refused=edit.refused)
     actor = terms.actor(edit)
-    done = await governor.point.submit(
-        Submission(
-            action=edit.asked.action.value,
-            actor=edit.actor,
-            decide=partial(_decided_anew, edit, actor, governor.point.policy),
-            reason=terms.reason or REASON,
-            request_id=secrets.token_hex(32),
-        )
+    submission = Submission(
+        action=edit.asked.action.value,
+        actor=edit.actor,
+        decide=partial(_decided_anew, edit, actor, governor.point.policy),
+        reason=terms.reason or REASON,
+        request_id=secrets.token_hex(32),
     )
+    try:
+        done = await governor.point.submit(submission)
+    except LedgerError as error:
+        # It is out of the graph already: whoever adopts has to know what became of each.
+        message = f"{error.message}; the edit was set aside, and `remit graph quarantine --list` has what was written"
+        return Told(edit=edit, refused=Refused(code=error.code, message=message))
     await governor.record(actor, order, edit.asked.action.value)
     if isinstance(done.verdict, Refused):
         return Told(edit=edit, refused=done.verdict)
