@@ -29,7 +29,7 @@ def free_port() -> int:
 def test_the_readme_has_commands() -> None:
     """The two commands come first, and nothing below is empty."""
     assert COMMANDS[:2] == ["./run demo", "./run serve"]
-    assert len(COMMANDS) == 29
+    assert len(COMMANDS) == 30
 
 
 def test_the_demo_command_ends_well() -> None:
