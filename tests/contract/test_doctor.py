@@ -12,9 +12,7 @@ import ipaddress
 import json
 import socket
 import sqlite3
-import threading
 from contextlib import closing
-from http.server import BaseHTTPRequestHandler, HTTPServer
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -157,9 +155,6 @@ def test_a_server_that_cannot_be_reached_is_explained() -> None:
     expects("neo4j://127.0.0.1:1", "there is no password", "REMIT_STORE_PASSWORD", password=None)
     with socket.create_server(("127.0.0.1", 0)) as silent:
         expects(f"bolt://127.0.0.1:{silent.getsockname()[1]}", "does not answer", "has not hung")
-    with HTTPServer(("127.0.0.1", 0), BaseHTTPRequestHandler) as page:
-        threading.Thread(target=page.handle_request, daemon=True).start()
-        expects(f"bolt://127.0.0.1:{page.server_port}", "answers, but not as Neo4j", "7474 is its web page")
 
 
 OLD = {"version": "4.4.41", "edition": "enterprise"}
