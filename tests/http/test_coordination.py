@@ -86,6 +86,36 @@ def test_an_operation_ends_with_its_receipt(gateway: httpx.Client) -> None:
     assert gateway.get(path).json()["state"] == "ENDED"
 
 
+@pytest.mark.feature("S47")
+@pytest.mark.parametrize(
+    ("subject", "action", "kind", "identifier", "key"),
+    [
+        ("seo-agent-7", "UPDATE_CANONICAL", "wp:post", "1027", "wp:post:1027"),
+        ("seo-agent-7", "UPDATE_CANONICAL", "wordpress:article", "1028", "wp:post:1028"),
+        ("seo-publisher-1", "REWRITE_ROBOTS", "site:robots", "example.com", "site:example.com:robots"),
+        (
+            "release-controller-a",
+            "DEPLOY_WORKER",
+            "cf:worker",
+            "seo-publisher:production",
+            "cf:worker:seo-publisher:production",
+        ),
+    ],
+)
+def test_an_action_yields_its_coordination_key(
+    gateway: httpx.Client, subject: str, action: str, kind: str, identifier: str, key: str
+) -> None:
+    """What is decided about a write names the key it has to be excluded by, whatever the resource was called."""
+    body = {
+        "subject": {"type": "instance", "id": subject},
+        "action": {"name": action},
+        "resource": {"type": kind, "id": identifier},
+    }
+    decision_id = gateway.post("/access/v1/evaluation", json=body).json()["context"]["decision_id"]
+    decided_on = gateway.get(f"/v1/decisions/{decision_id}").json()["input"]["resource"]
+    assert (decided_on["coordination_key"], decided_on["key"]) == (key, key)
+
+
 @pytest.mark.feature("S67", "S78", "S82")
 def test_a_step_out_of_turn_is_a_problem(gateway: httpx.Client) -> None:
     """A stale version is 412 and not retryable; completing what is not verified is 409."""
