@@ -179,10 +179,12 @@ async def _more(told: list[str], number: int) -> None:
 async def test_a_frozen_database_is_given_up_and_comes_back(graph: Neo4jStore) -> None:
     """A server that holds its connections and answers nothing is unavailable within a bound; after that all is well."""
     # The first of each query is planned, which takes a new server longer than the bound that is tried here.
-    entry = await append(await graph.open())
+    patient = await graph.open()
+    entry = await append(patient)
+    assert await patient.read(0, 10) == [entry]
+    assert (await patient.head()).revision == 1
     options = replace(graph.options, retry_for=SHORT, connect_within=SHORT, hold_at_most=SHORT)
     ledger = await Neo4jLedger.open(options, REALM)
-    assert await ledger.read(0, 10) == [entry]
     head = await ledger.head()
 
     graph.server.pause()
