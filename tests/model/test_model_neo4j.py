@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 
 from tests.contract.ledgers import neo4j_store
@@ -38,3 +40,5 @@ async def _played(request: pytest.FixtureRequest, seed: int, count: int) -> int:
         return await play_on("neo4j", ledgers, seed, count, AT_ONCE)
     finally:
         await store.aclose()
+        # The tests after this one have less time than it takes to remove what so many commands left.
+        await asyncio.to_thread(store.server.clear)

@@ -31,7 +31,7 @@ OPENED_TO_NEO4J: Final = ("java.nio", "java.io", "sun.nio.ch", "java.lang")
 MEMORY: Final = ("-Xms512m", "-Xmx512m", "-XX:+UseSerialGC")
 START_SECONDS: Final = 180
 
-CLEARED: Final = 10_000
+CLEARED: Final = 2_000
 """Nodes or relationships that are removed at once: all that a long test left do not fit into the memory of one."""
 
 
@@ -116,14 +116,15 @@ class Neo4jServer(ABC):
             driver.execute_query(text, database_="system")
 
     def clear(self) -> None:
-        """Remove all nodes, relationships, constraints and indexes, some at a time: a large graph is no transaction."""
-        for some in ("MATCH ()-[each]->()", "MATCH (each)"):
-            while self.query(f"{some} WITH each LIMIT {CLEARED} DELETE each RETURN count(*) AS gone")[0]["gone"]:
-                pass
+        """Remove all constraints, indexes, relationships and nodes, some at a time: a large graph is no transaction."""
+        # First, so that nothing is taken out of them entry by entry.
         for row in self.query("SHOW CONSTRAINTS YIELD name"):
             self._drop("CONSTRAINT", row["name"])
         for row in self.query("SHOW INDEXES YIELD name, type WHERE type <> 'LOOKUP' RETURN name"):
             self._drop("INDEX", row["name"])
+        for some in ("MATCH ()-[each]->()", "MATCH (each)"):
+            while self.query(f"{some} WITH each LIMIT {CLEARED} DELETE each RETURN count(*) AS gone")[0]["gone"]:
+                pass
 
     def _drop(self, kind: str, name: str) -> None:
         # Names of schema cannot be parameters of a DROP before Cypher 25, so they are quoted here.
