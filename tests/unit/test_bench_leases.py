@@ -18,6 +18,7 @@ def test_the_rows_of_fairness() -> None:
     """The order of a queue is kept around its dead, and low priority is served."""
     queue, low = fairness.rows(12, 1)
 
+    assert set(queue.facts) == {"granted in the order of their coming", "hand-offs per CPU second"}
     assert queue.facts["granted in the order of their coming"] == 7
     assert queue.facts["hand-offs per CPU second"] > 0
     assert low.facts["turns of the stream"] > 0
