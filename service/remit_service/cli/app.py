@@ -42,11 +42,12 @@ from remit_service.cli import (
     waiter,
     work_set,
 )
-from remit_service.cli.context import Call
+from remit_service.cli.context import Call, Verbs
 from remit_service.cli.output import Output
 
 app = typer.Typer(
     name="remit",
+    cls=Verbs,
     help="Who may act, and who may act now: an authorization engine over an authority graph.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,

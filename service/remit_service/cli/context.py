@@ -11,6 +11,7 @@ from typing import Any
 
 import structlog
 import typer
+from typer.core import TyperGroup
 
 from remit_service.cli.exits import Failure, told
 from remit_service.cli.output import Output
@@ -103,23 +104,36 @@ def _option(name: str) -> str:
     return f"--{name.replace('_', '-')}"
 
 
+class Verbs(TyperGroup):
+    """All verbs: whatever one of them raises becomes sentences and an exit code, before its work begins or within."""
+
+    def invoke(self, ctx: typer.Context) -> Any:  # type: ignore[override]
+        """Call a verb, or end with the exit code of what it raised."""
+        try:
+            return super().invoke(ctx)
+        except (typer.Exit, typer.Abort, typer.TyperException):
+            raise
+        except Exception as error:
+            call = ctx.find_object(Call)
+            if call is None or call.debug:
+                raise
+            code, lines = told(error)
+            call.output.fail(code, lines)
+        raise typer.Exit(code)
+
+
 def run(call: Call, work: Callable[[], Coroutine[Any, Any, int]], *, fast: bool = False) -> None:
-    """Run a command's work and leave with its exit code; every error becomes sentences.
+    """Run a command's work and leave with its exit code; `Verbs` makes sentences of what it raises.
 
     With `fast` on uvloop, whose start costs more than a short command and pays off for a server.
     """
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(40))
+    _refuse_idle_options(call)
     try:
-        _refuse_idle_options(call)
         with asyncio.Runner(loop_factory=_fast_loop() if fast else None) as runner:
             code = runner.run(work())
     except KeyboardInterrupt:
         sys.exit(130)
-    except Exception as error:
-        if call.debug:
-            raise
-        code, lines = told(error)
-        call.output.fail(code, lines)
     raise typer.Exit(code)
 
 
