@@ -15,7 +15,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
 from neo4j import READ_ACCESS, WRITE_ACCESS, AsyncGraphDatabase, Query, unit_of_work
-from neo4j.exceptions import DriverError, IncompleteCommit, Neo4jError
+from neo4j.exceptions import ConnectionAcquisitionTimeoutError, DriverError, IncompleteCommit, Neo4jError
 
 from remit_graph.errors import LedgerUnavailable
 from remit_graph.neo4j.attempt import FIRST_PAUSE_SECONDS, JITTER, LONGER, Attempt, RepeatedTooOftenError, repeated
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from neo4j import AsyncDriver, AsyncManagedTransaction, AsyncResult
 
+    from remit_graph.errors import LedgerError
     from remit_graph.neo4j.options import Neo4jOptions
 
 T = TypeVar("T")
@@ -134,11 +135,12 @@ class Database:
                 return await _all(await session.run(Query(STATEMENTS[name], timeout=hold_at_most), parameters))
 
         try:
-            with translated(self.url):
-                async with asyncio.timeout(self._give_up_after(self.options.hold_at_most)):
-                    return await repeated(run, retry_for)
+            async with asyncio.timeout(self._give_up_after(self.options.hold_at_most)):
+                return await repeated(run, retry_for)
         except TimeoutError as error:
             raise silent(self.url) from error
+        except (DriverError, Neo4jError) as error:
+            raise self._translated(error) from error
 
     async def _run(self, work: Work[T], access: str, hold_at_most: timedelta) -> T:
         self._require_open()
@@ -162,7 +164,13 @@ class Database:
         except RepeatedTooOftenError as error:
             raise translate(error.last, self.url) from error.last
         except (DriverError, Neo4jError) as error:
-            raise translate(error, self.url) from error
+            raise self._translated(error) from error
+
+    def _translated(self, error: DriverError | Neo4jError) -> LedgerError:
+        """Return what `error` is called at the port; the driver says the same of a full pool and of a silent server."""
+        if isinstance(error, ConnectionAcquisitionTimeoutError) and len(self._tasks) <= self.options.connections:
+            return silent(self.url)
+        return translate(error, self.url)
 
     def _give_up_after(self, hold_at_most: timedelta) -> float:
         return (hold_at_most + self.options.retry_for + self.options.connect_within).total_seconds()
