@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -147,6 +148,92 @@ def acting(who: str, of: str) -> Callable[[str], str]:
     return change
 
 
+SLEEPER = "service:sleeper"
+TO_ROOT = f'edge: ACTS_AS, from: "{SLEEPER}", to: "organization:acme"'
+
+
+def asleep(**more: Any) -> Callable[[str], str]:
+    """Return what declares somebody in a world, with more that is said of them."""
+    said = json.dumps({"id": SLEEPER, "trust": 4, **more})
+    return lambda world: world.replace("principals:\n", f"principals:\n  - {said}\n", 1)
+
+
+def joined(window: str) -> Callable[[str], str]:
+    """Return what lets them act as the root within a window."""
+    edge = f"  - {{edge_id: a-sleeper, {TO_ROOT}{window}}}\n"
+    return lambda world: f"{asleep()(world)}memberships:\n{edge}"
+
+
+@pytest.mark.feature("S15", "S31")
+@pytest.mark.parametrize(
+    "change",
+    [
+        pytest.param(joined(""), id="at once"),
+        pytest.param(joined(', valid_from: "2999-01-01T00:00:00Z"'), id="later"),
+        pytest.param(joined(', valid_until: "2001-01-01T00:00:00Z"'), id="once"),
+        pytest.param(asleep(disabled=True, acts_as=["organization:acme"]), id="disabled"),
+        pytest.param(
+            lambda world: asleep(disabled=True)(world).replace(
+                'root: ["organization:acme"]', f'root: ["organization:acme", "{SLEEPER}"]'
+            ),
+            id="a disabled root",
+        ),
+        pytest.param(
+            lambda world: world.replace('root: ["organization:acme"]', 'root: ["organization:acme", "role:editor"]'),
+            id="a role that people play",
+        ),
+    ],
+)
+def test_a_root_is_made_by_a_root_alone_whatever_holds_now(served: Served, change: Callable[[str], str]) -> None:
+    """What a file writes counts, not what holds today: nobody asks for a root's word when a window begins."""
+    usurper = applied(served, change, actor="human:security", dry_run=True)
+    crowned = applied(served, change, actor="human:chief", dry_run=True)
+
+    assert (usurper.status_code, usurper.json().get("code")) == (403, "no_authority"), usurper.text
+    assert usurper.json()["detail"].endswith("would govern as a root: who does is changed by a root alone")
+    assert crowned.status_code == 200, crowned.text
+
+
+@pytest.mark.feature("S15", "S31")
+def test_the_window_of_who_acts_as_a_root_is_moved_by_a_root_alone(served: Served) -> None:
+    """A membership that a root made for later is not made to count now by anybody else, nor begun anew."""
+    client = served.client("gateway")
+    client.post("/v1/principals", json={"id": SLEEPER, "trust": 4, **CHIEF})
+    later = {
+        "edge_id": "a-later",
+        "edge": "ACTS_AS",
+        "from": SLEEPER,
+        "to": "organization:acme",
+        "valid_from": "2999-01-01T00:00:00Z",
+    }
+    made = client.post("/v1/memberships", json={**later, **CHIEF})
+
+    def widened(world: str) -> str:
+        return world.replace("2999-01-01T00:00:00Z", "2998-01-01T00:00:00Z")
+
+    usurper = applied(served, widened, actor="human:security", dry_run=True)
+    crowned = applied(served, widened, actor="human:chief", dry_run=True)
+
+    assert made.status_code == 201, made.text
+    assert (usurper.status_code, usurper.json().get("code")) == (403, "no_authority"), usurper.text
+    assert (usurper.json()["detail"].partition(" would ")[0], crowned.status_code) == (f"`{SLEEPER}`", 200)
+    client.post("/v1/revocations", json={"target": {"principal": SLEEPER}, **CHIEF})
+
+
+@pytest.mark.feature("S15", "S31")
+def test_what_makes_no_root_is_applied_in_anybodys_name_who_may_apply(served: Served) -> None:
+    """The realm may get a dimension, a role a player, and who acts as a root a name: nobody becomes a root by it."""
+    ordinary: dict[str, Callable[[str], str]] = {
+        "dimension": lambda world: world.replace("dimensions: [environment, ", "dimensions: [environment, region, "),
+        "player": asleep(acts_as=["role:editor"]),
+        "name": lambda world: world.replace("Chief executive", "Chief of all"),
+    }
+
+    for what, change in ordinary.items():
+        done = applied(served, change, actor="human:security", dry_run=True)
+        assert done.status_code == 200, (what, done.text)
+
+
 @pytest.mark.feature("S15", "S31")
 @pytest.mark.parametrize("dry_run", [True, False])
 def test_a_world_file_gives_no_power_that_a_command_would_not(served: Served, dry_run: bool) -> None:  # noqa: FBT001
@@ -166,7 +253,7 @@ def test_a_world_file_gives_no_power_that_a_command_would_not(served: Served, dr
 
     assert (untrusted.status_code, untrusted.json()["code"]) == (403, "trust_too_low")
     assert untrusted.json()["reasons"][0]["message"] == "`service:filed` has trust 0, and this needs 1"
-    assert (usurper.status_code, usurper.json()["code"]) == (403, "no_authority")
+    assert (usurper.status_code, usurper.json().get("code")) == (403, "no_authority")
     assert usurper.json()["detail"] == "`human:operator` would govern as a root: who does is changed by a root alone"
     assert (crowned.status_code, ordinary.status_code) == (200, 200), (crowned.text, ordinary.text)
     assert client.get("/v1/graph/summary").json()["revision_number"] == before

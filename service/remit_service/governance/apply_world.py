@@ -17,7 +17,7 @@ from remit_graph.world.of_view import PastEdges, ViewHistory, world_of
 from remit_graph.world.plan import Plan, plan_world
 from remit_service.governance.consequences import concluded
 from remit_service.governance.law import Actor, permitted, refused_by_policy
-from remit_service.governance.power import governing, powers_begun
+from remit_service.governance.power import powers_begun, roots_made
 from remit_service.governance.trying import tried
 from remit_service.writer.command import Accepted, Refused, Submission, Verdict
 
@@ -146,13 +146,12 @@ def _decided(point: DecisionPoint, view: View, at: Instant, actor: Actor, plan: 
 
 def _misplaced_power(point: DecisionPoint, view: View, at: Instant, actor: Actor, plan: Plan) -> Refused | None:
     """Refuse power that a command would not give either: to who is not trusted for it, or a root's by who is none."""
-    known = governing(view, at, plan.changes)
+    made = sorted(roots_made(view, plan.changes))
+    if made and not actor.is_root(view, at):
+        message = f"`{made[0]}` would govern as a root: who does is changed by a root alone"
+        return Refused(code="no_authority", message=message, facts={"subject": made[0]})
     with tried(view, plan.changes, at) as after:
         powers = powers_begun(after, at, plan.changes)
-        roots = sorted(governing(after, at, plan.changes) - known)
-    if roots and not actor.is_root(view, at):
-        message = f"`{roots[0]}` would govern as a root: who does is changed by a root alone"
-        return Refused(code="no_authority", message=message, facts={"subject": roots[0]})
     for power in powers:
         decision = permitted(point.policy, view, at, actor, Governance.APPLY_WORLD, power=power)
         if refused := refused_by_policy(decision):

@@ -63,16 +63,17 @@ def powers_begun(view: View, at: Instant, changes: Sequence[Change]) -> list[Fac
     return list(found.values())
 
 
-def governing(view: View, at: Instant, changes: Sequence[Change]) -> set[str]:
-    """Return which of those whom `changes` could make a root is one on this view, or acts as one."""
-    asked = {name for each in changes if each.kind == "realm.set" for name in each.body["root"]}
+def roots_made(view: View, changes: Sequence[Change]) -> set[str]:
+    """Return whom `changes` would make a root, or let act as one, on the graph before them.
+
+    What is written counts, not what holds at this instant: a window may begin later or be widened, and who is disabled
+    may be enabled, and nobody asks for a root's word then.
+    """
+    roots = set(view.realm.root)
+    wanted = next((set(each.body["root"]) for each in reversed(changes) if each.kind == "realm.set"), roots)
     begun = (each.body for each in changes if each.kind == "edge.begin")
-    asked |= {body["from"] for body in begun if body["edge"] == EdgeType.ACTS_AS}
-    return {each for each in asked if _governs(view, at, each)}
-
-
-def _governs(view: View, at: Instant, principal: str) -> bool:
-    return any(view.is_root(each) for each in ViewGrounds(view=view, at=at).acts_as(principal))
+    acting = {each["from"] for each in begun if each["edge"] == EdgeType.ACTS_AS and each["to"] in wanted}
+    return (wanted - roots) | acting
 
 
 def _given_by(view: View, at: Instant, edge: Edge) -> Iterator[Facts]:
