@@ -97,16 +97,17 @@ async def read_entries(database: Database, realm: str, after: int, limit: int) -
 
 
 async def _tail(database: Database, realm: str, after: int, limit: int) -> list[Entry] | None:
-    """Return what was appended after `after`, or None where that is much, or does not fit."""
+    """Return what was appended after `after`, or None where the first of it is large, or it does not fit."""
     values = {"after": after, **_span(after, limit), "limit": ROWS_PER_TAIL}
     head = _only(await database.once("tail", realm=realm, **values), database, realm)
     if after >= head["revision"]:
         return []
     require_kept(after, head["base"])
-    if len(head["rows"]) >= ROWS_PER_TAIL:
+    found = [_row(*each) for each in sorted(head["rows"])]
+    if not (vouched := _vouched(found, after, limit, ROWS_PER_TAIL)):
         return None
     try:
-        return judge([_row(*each) for each in sorted(head["rows"])], head, after, limit)
+        return judge(found, head, after, vouched)
     except ChainBroken:
         return None
 
@@ -127,9 +128,17 @@ async def _judged(transaction: AsyncManagedTransaction, head: Found, after: int,
         return []
     require_kept(after, head["base"])
     found = await _found(transaction, after, limit, ROWS_PER_READ)
-    if len(found) >= ROWS_PER_READ and found[-1]["revision"] == after + 1:
-        found = await _found(transaction, after, 1, MAX_ROWS + 1)
-    return judge(found, head, after, limit)
+    if vouched := _vouched(found, after, limit, ROWS_PER_READ):
+        return judge(found, head, after, vouched)
+    return judge(await _found(transaction, after, 1, MAX_ROWS + 1), head, after, 1)
+
+
+def _vouched(found: Sequence[Found], after: int, limit: int, rows_at_most: int) -> int:
+    """Return how many of `limit` revisions a page has that another row follows; 0 where it ends in the first.
+
+    A page that is full may end with a revision and say nothing of the next, which is not to be taken for the end.
+    """
+    return limit if len(found) < rows_at_most else min(limit, found[-1]["revision"] - after - 1)
 
 
 async def _found(transaction: AsyncManagedTransaction, after: int, limit: int, rows_at_most: int) -> list[Found]:
