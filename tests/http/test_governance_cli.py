@@ -182,3 +182,16 @@ def test_impact_belongs_to_a_dry_run(served: Served) -> None:
     assert result.exit_code == 2
     assert "--impact belongs to --dry-run" in result.stderr
     assert served.point.view.revision == before
+
+
+def test_people_read_which_verdicts_an_adoption_would_change(served: Served) -> None:
+    """What is asked for with `--impact` is printed, not only in the document."""
+    at = ("--url", served.url)
+    assert remit(at, "decide", "instance:seo-agent-7", *CANONICAL)[0] == 0
+
+    result = CliRunner().invoke(app, [*at, "graph", "adopt", "--dry-run", "--impact"])
+
+    assert result.exit_code == 0, result.output
+    first, last = result.stdout.splitlines()
+    assert (first, last.startswith("0 of ")) == ("nothing was edited past the ledger", True)
+    assert "recent verdicts would change" in last

@@ -10,7 +10,7 @@ from rich.console import Console
 
 from remit_service.cli.coordination import perform
 from remit_service.cli.exits import DONE, REFUSED, Failure
-from remit_service.cli.governing import ActorName, ApprovalId, DryRun, Reason
+from remit_service.cli.governing import ActorName, ApprovalId, DryRun, Impact, Reason, command, print_impact
 
 Quick = Annotated[bool, typer.Option("--quick", help="Compare counts and sums alone: a second for a million edges.")]
 
@@ -34,16 +34,16 @@ def adopt(
     actor: ActorName = None,
     approval: ApprovalId = None,
     dry_run: DryRun = False,
-    impact: Annotated[bool, typer.Option(help="With --dry-run: which recent verdicts would change.")] = False,
+    impact: Impact = False,
 ) -> None:
     """Make edits past the ledger proper changes, laws checked: exit 1 where any is refused.
 
     Without EDIT and --only all edits are meant. What is not chosen stays as it is, and gives no authority.
     """
-    if impact and not dry_run:
-        raise Failure("--impact belongs to --dry-run: what is adopted cannot be tried any more")
-    body = _body(edits, only, reason, actor, approval, dry_run) | {"impact": impact or None}
-    perform(context, "POST /v1/graph/adopt", body, text=_print_adopted, code=_found_any("refused"), patiently=True)
+    command(
+        context, "POST /v1/graph/adopt", _chosen(edits, only), reason=reason, actor=actor, approval=approval,
+        dry_run=dry_run, impact=impact, text=_print_adopted, code=_found_any("refused"), patiently=True,
+    )  # fmt: skip
 
 
 def quarantine(
@@ -60,31 +60,19 @@ def quarantine(
 
     Without EDIT and --only all edits are meant.
     """
-    body = _body(edits, only, reason, actor, approval, dry_run)
-    if show and any(value is not None for value in body.values()):
+    if show and any((edits, only, reason is not None, actor is not None, approval is not None, dry_run)):
         raise Failure("--list shows what was set aside and sets nothing aside: give it alone")
     if show:
         perform(context, "GET /v1/graph/quarantine", text=_print_kept)
     else:
-        perform(context, "POST /v1/graph/quarantine", body, text=_print_set_aside, patiently=True)
+        command(
+            context, "POST /v1/graph/quarantine", _chosen(edits, only), reason=reason, actor=actor, approval=approval,
+            dry_run=dry_run, text=_print_set_aside, patiently=True,
+        )  # fmt: skip
 
 
-def _body(
-    edits: list[str] | None,
-    only: list[str] | None,
-    reason: str | None,
-    actor: str | None,
-    approval: str | None,
-    dry_run: bool,
-) -> dict[str, Any]:
-    return {
-        "edits": edits or None,
-        "only": only or None,
-        "reason": reason,
-        "actor": actor,
-        "approval_id": approval,
-        "dry_run": dry_run or None,
-    }
+def _chosen(edits: list[str] | None, only: list[str] | None) -> dict[str, Any]:
+    return {"edits": edits or None, "only": only or None}
 
 
 def _found_any(member: str) -> Any:
@@ -111,6 +99,7 @@ def _print_adopted(console: Console, document: Mapping[str, Any]) -> None:
         console.print(f"{would}refused: {_named(each)}", markup=False)
         console.print(f"  {each['code']}: {each['message']}", markup=False)
     _print_left(console, document, nothing=not document["adopted"] and not document["refused"])
+    print_impact(console, document)
 
 
 def _print_set_aside(console: Console, document: Mapping[str, Any]) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Annotated, Any
 from urllib.parse import quote
 
@@ -12,7 +12,7 @@ from rich.console import Console
 
 from remit_service.cli.coordination import Key as Key  # noqa: PLC0414 - its verbs find all their options here
 from remit_service.cli.coordination import keyed, perform, print_members
-from remit_service.cli.exits import Failure
+from remit_service.cli.exits import DONE, Failure
 
 Reason = Annotated[str | None, typer.Option("--reason", help="Why, for the ledger.")]
 ActorName = Annotated[str | None, typer.Option("--actor", help="In whose name; by default the first root's.")]
@@ -41,13 +41,16 @@ def command(  # noqa: PLR0913 - what every command has
     key: str | None = None,
     headers: Mapping[str, str] | None = None,
     text: Any = None,
+    code: Callable[[Mapping[str, Any]], int] = lambda _document: DONE,
+    patiently: bool = False,
 ) -> None:
-    """Give one command and leave with its exit code."""
+    """Give one command and leave with its exit code; `code` and `patiently` are those of `perform`."""
     if impact and not dry_run:
         raise Failure("--impact belongs to --dry-run: what was done cannot be tried any more")
     whole = {**body, "reason": reason, "actor": actor, "approval_id": approval}
     whole |= {"dry_run": dry_run or None, "impact": impact or None}
-    perform(context, call, whole, headers={**(headers or {}), **keyed(key)}, text=text or print_made)
+    sent = {**(headers or {}), **keyed(key)}
+    perform(context, call, whole, headers=sent, text=text or print_made, code=code, patiently=patiently)
 
 
 def fresh_key() -> str:
