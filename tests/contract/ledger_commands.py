@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import hashlib
 from itertools import count
 from typing import TYPE_CHECKING
 
 from remit_graph.errors import HeadMoved
 from remit_graph.model.change import Change, Command
+from remit_graph.stored import Checkpoint
+from remit_graph.view.apply import apply
+from remit_graph.view.image import pack
+from remit_graph.view.state import View
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -105,3 +110,16 @@ async def everything(ledger: Ledger) -> Sequence[Entry]:
     while more := await ledger.read(len(entries), 1_000):
         entries.extend(more)
     return entries
+
+
+def image_of(entry: Entry, blob: bytes = pack(View())) -> Checkpoint:
+    """Return a checkpoint of the revision of `entry`."""
+    return Checkpoint(revision=entry.revision, hash=entry.hash, digest=hashlib.sha256(blob).hexdigest(), blob=blob)
+
+
+async def state_of(ledger: Ledger) -> bytes:
+    """Return the image of the state at the head of a ledger with its whole history."""
+    view = View()
+    for entry in await ledger.read(0, 1_000):
+        apply(view, entry)
+    return pack(view)

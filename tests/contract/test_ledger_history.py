@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
@@ -17,8 +16,10 @@ from tests.contract.ledger_commands import (
     append,
     edge_begin,
     edges_end,
+    image_of,
     now,
     rows_of,
+    state_of,
 )
 
 if TYPE_CHECKING:
@@ -29,11 +30,6 @@ if TYPE_CHECKING:
 
 FOR_GOOD = Retention(kept_for=timedelta(0))
 """No answer goes with its row."""
-
-
-def image_of(entry: Entry, blob: bytes = b"state") -> Checkpoint:
-    """Return a checkpoint of the revision of `entry`."""
-    return Checkpoint(revision=entry.revision, hash=entry.hash, digest=hashlib.sha256(blob).hexdigest(), blob=blob)
 
 
 async def anchored(ledger: Ledger, checkpoint: Checkpoint) -> int:
@@ -239,7 +235,9 @@ async def test_edges_are_unique_also_over_a_cut(store: Store) -> None:
     """A version that began before the base is not made again, and one that is current there can end after it."""
     ledger = await store.open()
     await append(ledger, edge_begin("e-1"), edge_begin("e-2"))
-    await cut_at(ledger, await append(ledger, edges_end(("e-1", 1))))
+    entry = await append(ledger, edges_end(("e-1", 1)))
+    checkpoint = image_of(entry, await state_of(ledger))
+    await ledger.cut(checkpoint, await anchored(ledger, checkpoint))
 
     for clash in (edge_begin("e-1"), edge_begin("e-2"), edge_begin("e-2", 2)):
         with pytest.raises(Exception, match="was made before, or another version"):

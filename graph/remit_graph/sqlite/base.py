@@ -6,10 +6,12 @@ import json
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final
 
-from remit_graph.errors import ChainBroken, LedgerError
+from remit_graph.errors import ChainBroken, LedgerError, ModelError
 from remit_graph.history import Swept, Weight, require_anchored, require_later
+from remit_graph.sqlite.base_edges import edges_unlike_the_image
 from remit_graph.sqlite.checkpoints import publish_base, read_blob
 from remit_graph.sqlite.read import read_base, read_entries_in, read_page_in
+from remit_graph.sqlite.shrink import shrink
 from remit_graph.sqlite.statements import STATEMENTS
 from remit_graph.sqlite.transaction import reading
 from remit_graph.stored import Checkpoint
@@ -85,20 +87,20 @@ def check_base(connection: sqlite3.Connection) -> list[str]:
         if base.is_whole:
             return []
         try:
-            _base_checkpoint(connection)
+            image = _base_checkpoint(connection)
             found = read_entries_in(connection, base.anchored_at - 1, 1)
             require_anchored(found, revision=base.revision, digest_of_row=base.hash, digest=base.digest)
-        except LedgerError as error:
+            return [] if image is None else edges_unlike_the_image(connection, image)
+        except (LedgerError, ModelError) as error:
             return [error.message]
-    return []
 
 
 def sweep(connection: sqlite3.Connection, retention: Retention, now: Instant) -> Swept:
-    """Take some rows out that were cut off, or where there is none, answers whose time is over."""
+    """Take some rows out that were cut off; where none is left, answers whose time is over, then free pages."""
     rows = connection.execute(STATEMENTS["rows_to_sweep"], {"limit": ROWS}).fetchall()
     if not rows:
         dropped = connection.execute(STATEMENTS["drop_answers"], {"now": now, "limit": ROWS}).rowcount
-        return Swept(rows=0, answers=dropped, is_done=dropped < ROWS)
+        return Swept(rows=0, answers=dropped, is_done=dropped < ROWS and not shrink(connection))
     answers = sum(_let_go(connection, revision, body, retention, now) for revision, _, body in rows if body is not None)
     revision, seq, _ = rows[-1]
     connection.execute(STATEMENTS["drop_rows"], {"revision": revision, "seq": seq})

@@ -49,6 +49,7 @@ def found(path: Path, realm: str, busy_timeout: timedelta, beginning: Beginning 
     try:
         _require_empty(connection, path)
         with lock.held():
+            connection.execute(STATEMENTS["may_shrink"])
             write_ahead(connection, path)
         with writing(connection, lock, path):
             # Again: another process may have founded one since.

@@ -34,6 +34,15 @@ DELETE FROM rows
 WHERE revision <= (SELECT base FROM head)
   AND (revision, seq) <= (:revision, :seq)
 
+-- pages
+-- Pages of the file, those of them that hold nothing, and whether such pages can be given back (2).
+SELECT pages.page_count, free.freelist_count, vacuum.auto_vacuum
+FROM pragma_page_count AS pages, pragma_freelist_count AS free, pragma_auto_vacuum AS vacuum
+
+-- give_back
+-- Take one free page out of the file.
+PRAGMA incremental_vacuum(1)
+
 -- drop_answer
 -- Forget what a request id was answered with in a revision.
 DELETE FROM result

@@ -80,6 +80,12 @@ FROM (SELECT edge_id, version, revision_from, revision_to FROM tabled EXCEPT SEL
 ORDER BY edge_id, version
 LIMIT 10
 
+-- edges_at_the_base
+-- Versions of edges that had begun at $base, and when they ended by then.
+SELECT edge_id, version, revision_from, CASE WHEN revision_to <= :base THEN revision_to END
+FROM edge
+WHERE revision_from <= :base
+
 -- receipts_unlike_the_log
 -- Receipts whose last revision is another in the table of receipts than in the log.
 WITH logged AS (

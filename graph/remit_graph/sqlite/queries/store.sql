@@ -14,6 +14,10 @@ PRAGMA trusted_schema = OFF
 -- A connection for reading cannot write by mistake.
 PRAGMA query_only = ON
 
+-- may_shrink
+-- Let a file that holds nothing yet give pages back later; where it holds something this says nothing and does nothing.
+PRAGMA auto_vacuum = INCREMENTAL
+
 -- write_ahead
 -- Readers and the writer do not wait for each other; answers `wal`.
 PRAGMA journal_mode = WAL
