@@ -95,7 +95,7 @@ def test_the_policy_in_force_at_the_cut_is_found_by_its_digest() -> None:
         ([], "give --before or --keep-days"),
         (["--before", "2", "--keep-days", "1"], "give --before or --keep-days"),
         (["--before", "soon", "--yes"], "neither a revision nor an instant"),
-        (["--before", "999", "--yes"], "not between 0 and"),
+        (["--before", "99999", "--yes"], "there is no revision 99999 that something could be before: the newest is "),
     ],
 )
 def test_what_is_not_said_clearly_removes_nothing(words: list[str], says: str) -> None:
@@ -105,3 +105,38 @@ def test_what_is_not_said_clearly_removes_nothing(words: list[str], says: str) -
     assert code == 2
     assert says in "\n".join(document["error"]["messages"])
     assert remit("store", "check")[1]["history_after"] == 0
+
+
+@pytest.mark.usefixtures("_store")
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("store", "compact", "--keep-days", "0", "--yes"),
+        ("store", "checkpoint"),
+        ("store", "backup", "a.backup"),
+        ("store", "migrate"),
+        ("store", "reopen"),
+    ],
+    ids=" ".join,
+)
+def test_a_service_in_force_is_not_passed_over(words: tuple[str, ...], tmp_path: Path) -> None:
+    """Whoever set `url` means the store of that service: another one, here, is not touched in its place."""
+    head = remit("store", "check")[1]["revision"]
+
+    result = CliRunner().invoke(app, words, env={"REMIT_URL": "http://127.0.0.1:1", "REMIT_STORE": "sqlite:///a.db"})
+
+    assert result.exit_code == 2
+    assert "this works on the store itself" in result.stderr
+    assert "unset `url`, and name the store with --store" in result.stderr
+    assert (remit("store", "check")[1]["revision"], (tmp_path / "a.backup").exists()) == (head, False)
+
+
+@pytest.mark.usefixtures("_store")
+def test_all_history_may_go_before_the_revision_that_comes_next() -> None:
+    """The state alone stays; a revision later nothing could be before."""
+    head = remit("store", "check")[1]["revision"]
+
+    code, document = remit("store", "compact", "--before", str(head + 1), "--plan")
+
+    assert (code, document["plan"]["base"]) == (0, head)
+    assert remit("store", "compact", "--before", str(head + 2), "--plan")[0] == 2

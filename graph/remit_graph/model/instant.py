@@ -17,6 +17,7 @@ Instant = int
 """Microseconds since 1970-01-01T00:00:00Z."""
 
 SECOND: Final = 1_000_000
+DAY: Final = 24 * 3600 * SECOND
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 EARLIEST: Final = -62_135_596_800_000_000
 """0001-01-01T00:00:00Z."""

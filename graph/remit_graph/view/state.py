@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 from remit_graph.model.builtin import BUILTIN_ACTIONS, BUILTIN_TYPES
 from remit_graph.model.change import GENESIS
 from remit_graph.model.edge import Edge, EdgeType
-from remit_graph.model.instant import SECOND, Instant
+from remit_graph.model.instant import DAY, Instant
 from remit_graph.model.realm import EnforcementPoint, Realm
 from remit_graph.model.registry import Registry
 from remit_graph.view.coordination.tables import Coordination
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from remit_graph.model.principal import Principal
     from remit_graph.model.resource_type import Action, ResourceType
 
-HISTORY_KEPT: Final = 90 * 24 * 3600 * SECOND
+HISTORY_KEPT: Final = 90 * DAY
 """How long an ended edge can still be named as a near miss (rules.md 9)."""
 
 Edges = dict[str, Edge]

@@ -33,7 +33,7 @@ def backup(
     async def work() -> int:
         if file.exists() and not overwrite:
             raise Failure(f"`{file}` is there already", code=REFUSED, advice="name another file, or add --overwrite")
-        settings = call.settings()
+        settings = call.settings_of_store()
         ledger = await open_store(settings, SystemClock(), accepts=READABLE)
         try:
             total = (await ledger.head()).revision
@@ -97,7 +97,7 @@ def reopen(context: typer.Context) -> None:
     call = call_of(context)
 
     async def work() -> int:
-        settings = call.settings()
+        settings = call.settings_of_store()
         head = await reopen_store(settings, clock=SystemClock(), tables=policy_of(load_bundle(settings)).tables)
         document = {"store": settings.store, "realm": head.realm, "revision": head.revision}
         call.output.show(

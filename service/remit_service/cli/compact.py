@@ -9,7 +9,7 @@ from typing import Annotated, Any, Final
 import typer
 
 from remit_graph.errors import ModelError
-from remit_graph.model.instant import SECOND, parse_instant
+from remit_graph.model.instant import DAY, parse_instant
 from remit_graph.ports import Ledger
 from remit_service.bootstrap import running_point
 from remit_service.cli.context import Call, call_of, run
@@ -17,9 +17,9 @@ from remit_service.cli.exits import DONE, USAGE, Failure
 from remit_service.cli.target import Unrecorded
 from remit_service.clock import SystemClock
 from remit_service.keeping.compaction import Compacted, Plan, compact, last_before, plan_compaction, retention_of
+from remit_service.settings import Settings
 from remit_service.stores import open_store
 
-_DAY: Final = 24 * 3600 * SECOND
 _MIB: Final = 1 << 20
 
 
@@ -40,23 +40,23 @@ def compact_store(
     async def work() -> int:
         if (before is None) == (keep_days is None):
             raise Failure("how much history stays is not said", code=USAGE, advice="give --before or --keep-days")
-        planned = await _planned(call, before, keep_days)
-        document: dict[str, Any] = {"store": call.settings().store, "plan": asdict(planned), "done": None}
-        if plan or not (planned.rows or planned.base > planned.before):
+        settings = call.settings_of_store()
+        planned = await _planned(settings, before, keep_days)
+        document: dict[str, Any] = {"store": settings.store, "plan": asdict(planned), "done": None}
+        if plan or planned.is_empty:
             call.output.show(document, _sentence(planned))
             return DONE
         if not yes:
             _ask(call, planned)
-        done = await _done(call, planned)
+        done = await _done(call, settings, planned)
         told = {name: value for name, value in asdict(done).items() if name != "plan"}
-        call.output.show({**document, "done": told}, _told(call.settings().store, done))
+        call.output.show({**document, "done": told}, _told(settings.store, done))
         return DONE
 
     run(call, work)
 
 
-async def _planned(call: Call, before: str | None, keep_days: int | None) -> Plan:
-    settings = call.settings()
+async def _planned(settings: Settings, before: str | None, keep_days: int | None) -> Plan:
     ledger = await open_store(settings, SystemClock())
     try:
         return await plan_compaction(ledger, await _last_that_goes(ledger, before, keep_days))
@@ -66,9 +66,13 @@ async def _planned(call: Call, before: str | None, keep_days: int | None) -> Pla
 
 async def _last_that_goes(ledger: Ledger, before: str | None, keep_days: int | None) -> int:
     if keep_days is not None:
-        return await last_before(ledger, SystemClock().now() - keep_days * _DAY)
+        return await last_before(ledger, SystemClock().now() - keep_days * DAY)
     assert before is not None  # noqa: S101 - INVARIANT: one of the two was given
     if before.isdecimal():
+        newest = (await ledger.head()).revision
+        if int(before) > newest + 1:
+            message = f"there is no revision {before} that something could be before: the newest is {newest}"
+            raise Failure(message, code=USAGE, advice=f"name one of 1 to {newest + 1}, or an instant")
         return max(0, int(before) - 1)
     try:
         instant = parse_instant(before)
@@ -81,7 +85,7 @@ async def _last_that_goes(ledger: Ledger, before: str | None, keep_days: int | N
 
 
 def _sentence(plan: Plan) -> str:
-    if plan.base <= plan.before and not plan.rows:
+    if plan.is_empty:
         return f"nothing to remove: history begins after revision {plan.before:,} already"
     stays = f"the newest {plan.head - plan.base:,} revisions stay" if plan.head > plan.base else "the state alone stays"
     return (
@@ -104,8 +108,8 @@ def _ask(call: Call, plan: Plan) -> None:
         raise Failure("nothing was changed")
 
 
-async def _done(call: Call, plan: Plan) -> Compacted:
-    async with running_point(call.settings(), Unrecorded(), activate=False) as point:
+async def _done(call: Call, settings: Settings, plan: Plan) -> Compacted:
+    async with running_point(settings, Unrecorded(), activate=False) as point:
         retention = retention_of(point.policy.tables)
         with call.output.progress("compacting", plan.rows) as tell:
             return await compact(point.replica, point.submit, plan.base, retention, tell=tell)

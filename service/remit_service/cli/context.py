@@ -48,13 +48,13 @@ class Call:
         texts = {name: str(value) if isinstance(value, Path) else value for name, value in given.items()}
         return load_settings(texts, file=self.config)
 
-    def settings_of_store(self) -> Settings:
-        """Return the settings of a call that works on the store itself, whatever service there is.
+    def settings_of_store(self, **more: Any) -> Settings:
+        """Return the settings of a call that works on the store itself, with a command's own options on top.
 
         Raises:
             Failure: they name a service, by REMIT_URL or in the file; the option is refused already.
         """
-        settings = self.settings()
+        settings = self.settings(**more)
         if settings.url is not None:
             advice = "unset `url`, and name the store with --store, on its own host"
             raise Failure("this works on the store itself", advice=advice)

@@ -140,7 +140,7 @@ def migrate(
     async def work() -> int:
         if from_password is not None and source is None:
             raise Failure("--from-password-file needs --from", advice="name the store that it is the password of")
-        settings = _with_password(call.settings(store=source), from_password)
+        settings = _with_password(call.settings_of_store(store=source), from_password)
         if to is not None:
             target = call.settings(store=to)
             target = replace(target, store_password=target.target_password or target.store_password)
@@ -205,7 +205,7 @@ def checkpoint(context: typer.Context) -> None:
     call = call_of(context)
 
     async def work() -> int:
-        async with running_point(call.settings(), Unrecorded(), activate=False) as point:
+        async with running_point(call.settings_of_store(), Unrecorded(), activate=False) as point:
             kept = await keep_checkpoint(point.replica, point.submit)
         text = (
             f"checkpoint of revision {kept.revision}: {kept.edges:,} edges in {kept.size:,} bytes, "

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from remit_graph.model.edge import AUTHORITY, ROOT_GRANTS, TO_SELECTOR, Edge, EdgeType
-from remit_graph.model.instant import SECOND
+from remit_graph.model.instant import DAY
 from remit_graph.model.registry import GRAPH_KEY
 from remit_graph.view.grounds import ViewGrounds
 from remit_graph.view.ownership import STANDING, issuer_standing
@@ -77,7 +77,7 @@ def review(
         within_days: How soon an end counts as near.
     """
     edges = [each for each in view.edges.values() if each.edge in AUTHORITY]
-    soon = at + within_days * 86_400 * SECOND
+    soon = at + within_days * DAY
     report: dict[str, Any] = {
         "expiring": _listed(each for each in edges if each.valid_until is not None and at < each.valid_until <= soon),
         "expired": _listed(each for each in edges if each.valid_until is not None and each.valid_until <= at),

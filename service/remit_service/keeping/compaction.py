@@ -62,6 +62,11 @@ class Plan:
     rows: int
     size: int
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing is to be removed: history begins there already, and no row was left."""
+        return not self.rows and self.base <= self.before
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Compacted:

@@ -8,7 +8,7 @@ from fastapi import APIRouter, Path, Query, Request, Response
 
 from remit_graph.errors import ModelError
 from remit_graph.model.builtin import Governance
-from remit_graph.model.instant import SECOND
+from remit_graph.model.instant import DAY
 from remit_service.decision.request import RequestError
 from remit_service.governance.keys import EndedKey, NewKey, listed
 from remit_service.governance.spec import COMMON, flag, refuse_unknown, text
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from remit_service.http.governance.desk import Desk
 
 CREATED: Final = 201
-DAY: Final = 24 * 3600 * SECOND
 MAX_DAYS: Final = 3_650
 KeyId = Annotated[str, Path(pattern="^[0-9a-f]{16}$", description="Id of the key.")]
 DryRun = Annotated[bool | None, Query(description="Decide and tell, and change nothing.")]
