@@ -27,9 +27,10 @@ settings.load_profile("ci" if os.environ.get("CI") else "here")
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Mark tests by the servers they use, keep those of Neo4j and of chaos on one worker, and leave endurance out.
+    """Mark tests by the servers they use, keep those of Neo4j on one worker, and leave endurance out.
 
     Neo4j Community has one database, so tests that use it follow each other; the fixture empties it between them.
+    What is left of chaos follows each other too: two of them at once would starve their processes.
     """
     if "soak" not in config.option.markexpr:
         endurance = [item for item in items if item.get_closest_marker("soak")]
@@ -39,8 +40,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         for fixture in getattr(item, "fixturenames", ()):
             if marker := MARKER_OF_FIXTURE.get(fixture):
                 item.add_marker(marker)
-        if item.get_closest_marker("neo4j") or item.get_closest_marker("chaos"):
-            item.add_marker(pytest.mark.xdist_group("neo4j"))
+        lane = next((marker for marker in ("neo4j", "chaos") if item.get_closest_marker(marker)), None)
+        if lane is not None:
+            item.add_marker(pytest.mark.xdist_group(lane))
 
 
 def pytest_make_parametrize_id(val: object) -> str | None:

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 from typing import Final
 
+from tests.support.quick_folder import quick_folder
 from tests.support.report import FEATURES
 from tools import lint, services
 
@@ -27,7 +28,8 @@ def main(arguments: list[str]) -> int:
     linted = lint.main()
     # The whole suite says anew which rows of the ledger it shows.
     Path(FEATURES).unlink(missing_ok=True)
-    tested = pytest(*WHOLE_SUITE)
+    with quick_folder() as folder:
+        tested = pytest(*WHOLE_SUITE, f"--basetemp={folder / 'run'}")
     if linted != 0:
         print("test: the checks above failed; `./run lint` repeats them")
     return tested or linted

@@ -34,7 +34,7 @@ def pair(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
     if request.param == "neo4j":
         server = request.getfixturevalue("neo4j_of_this_run")
         server.revive()
-        server.clear()
+        server.empty()
         found(server)
         options["store"] = f"neo4j://{server.user}@127.0.0.1:{server.port}"
         options["secrets"] = {"REMIT_STORE_PASSWORD": server.password}

@@ -84,7 +84,7 @@ def test_a_killed_store_costs_time_and_nothing_else(neo4j_of_this_run: Neo4jServ
     """Commands and questions on two decision points, kill -9, a restart: each command once, and no permit between."""
     server = neo4j_of_this_run
     server.revive()
-    server.clear()
+    server.empty()
     with ExitStack() as ends:
         replicas = [
             ServedReplica(

@@ -115,7 +115,7 @@ def on_sqlite(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Replicas]:
 def on_neo4j(neo4j_of_this_run: Neo4jServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Replicas]:
     """Three decision points on one Neo4j, one of them behind a network that can fail."""
     neo4j_of_this_run.revive()
-    neo4j_of_this_run.clear()
+    neo4j_of_this_run.empty()
     folder = tmp_path_factory.mktemp("neo4j")
     store = neo4j_settings(neo4j_of_this_run)
     with ExitStack() as ends:

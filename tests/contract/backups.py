@@ -45,7 +45,7 @@ async def place_of(kind: str, name: str, request: pytest.FixtureRequest) -> Sett
     await asyncio.to_thread(server.revive)
     # What is tried is not how fast the first query of a new server is on a busy machine.
     request.getfixturevalue("monkeypatch").setattr(stores, "neo4j_options", patiently)
-    await asyncio.to_thread(server.query, "MATCH (node) DETACH DELETE node")
+    await asyncio.to_thread(server.empty)
     address = f"neo4j://{server.user}@127.0.0.1:{server.port}"
     return Settings(store=address, store_password=Secret(server.password))
 

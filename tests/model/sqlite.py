@@ -9,8 +9,6 @@ from __future__ import annotations
 import asyncio
 from contextlib import asynccontextmanager
 from datetime import timedelta
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Final
 from unittest.mock import patch
 
@@ -18,6 +16,7 @@ from remit_graph.sqlite.lane import Lane
 from remit_graph.sqlite.ledger import SqliteLedger
 from remit_graph.sqlite.options import SqliteOptions
 from tests.model.stores import WRITERS, play_on
+from tests.support.quick_folder import quick_folder
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence
@@ -25,9 +24,6 @@ if TYPE_CHECKING:
 AT_ONCE: Final = 32
 FAR: Final = 4_000_000_000_000_000
 """The store's clock: beyond all clocks of a game, since no `at` may be ahead of it."""
-
-MEMORY: Final = Path("/dev/shm")  # noqa: S108 - each game makes a folder of its own in it
-"""Where a commit costs no disk, if there is such a place: that it reaches the disk is shown elsewhere."""
 
 
 async def _at_once(self: Lane, work: Any) -> Any:
@@ -38,8 +34,8 @@ async def _at_once(self: Lane, work: Any) -> Any:
 async def ledgers() -> AsyncIterator[Sequence[SqliteLedger]]:
     """Open one new file as often as there are writers."""
     options = SqliteOptions(clock=lambda: FAR, poll_interval=timedelta(hours=1), readers=1)
-    with TemporaryDirectory(dir=MEMORY if MEMORY.is_dir() else None) as folder, patch.object(Lane, "run", _at_once):
-        path = Path(folder) / "ledger.db"
+    with quick_folder() as folder, patch.object(Lane, "run", _at_once):
+        path = folder / "ledger.db"
         opened = [await SqliteLedger.init(path, "bench", options=options)]
         try:
             opened += [await SqliteLedger.open(path, options=options) for _ in range(WRITERS - 1)]

@@ -14,7 +14,7 @@ import structlog
 from remit_service.engines.opa import OpaEngine
 from tests.support.engines import write_bundle
 from tests.support.opa_server import OpaServer
-from tests.support.scenario.ledgers import quick_folder
+from tests.support.quick_folder import quick_folder
 from tests.support.scenario.stage import policy_with
 from tests.support.scenario.wire import a_server
 from tests.support.services import require_service
@@ -62,7 +62,7 @@ def folder() -> Iterator[Path]:
 def empty_neo4j(neo4j_of_this_run: Neo4jServer) -> Neo4jServer:
     """The Neo4j of this run without a node; making its constraints and indexes again would take seconds."""
     neo4j_of_this_run.revive()
-    neo4j_of_this_run.query("MATCH (node) DETACH DELETE node")
+    neo4j_of_this_run.empty()
     return neo4j_of_this_run
 
 

@@ -36,5 +36,5 @@ def gateway(name: str, configuration: str, *, port: int, folder: Path) -> Proces
     # Caddy keeps state under HOME unless it is told otherwise.
     home = {"HOME": str(folder), "XDG_DATA_HOME": str(folder), "XDG_CONFIG_HOME": str(folder)}
     process = Process([str(command), *options], folder, home)
-    process.start(lambda: answers(port), within_seconds=20)
+    process.start(lambda: answers(port), within_seconds=60)
     return process

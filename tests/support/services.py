@@ -58,7 +58,7 @@ def neo4j_of_this_run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Neo4
 def neo4j_server(neo4j_of_this_run: Neo4jServer) -> Neo4jServer:
     """A running, empty Neo4j: `url`, `user`, `password`, `query`; `kill`, `restart`, `pause`, `resume` for chaos."""
     neo4j_of_this_run.revive()
-    neo4j_of_this_run.clear()
+    neo4j_of_this_run.empty()
     return neo4j_of_this_run
 
 

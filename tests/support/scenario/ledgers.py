@@ -1,12 +1,8 @@
-"""Fresh ledgers for scenarios: an SQLite file, where possible on a disk in memory, and the Neo4j of the run."""
+"""Fresh ledgers for scenarios: an SQLite file, and the Neo4j of the run."""
 
 from __future__ import annotations
 
-import os
-import tempfile
-from contextlib import contextmanager
 from datetime import timedelta
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from remit_graph.neo4j import Neo4jLedger, Neo4jOptions
@@ -14,29 +10,18 @@ from remit_graph.sqlite.ledger import SqliteLedger
 from remit_graph.sqlite.options import SqliteOptions
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from pathlib import Path
 
     from remit_graph.ports import Ledger
     from remit_service.clock import ManualClock
     from tests.support.neo4j_server import Neo4jServer
     from tests.support.scenario.stage import MakeLedger
 
-MEMORY: Final = Path("/dev/shm")  # noqa: S108 - shared memory of Linux; each use makes a folder of its own in it
-"""What these tests show does not depend on the disk, and waiting for it to write is most of their time."""
-
 ANY_SKEW: Final = timedelta(days=36_500)
 """Scenarios play on a manual clock, far from that of the database."""
 
 PATIENCE: Final = timedelta(seconds=60)
 """The bounds of the adapter are shown by its contract suite; here a busy machine is no fault."""
-
-
-@contextmanager
-def quick_folder() -> Iterator[Path]:
-    """Make a folder in memory where there is such a place, else on disk; it goes with the block."""
-    place = MEMORY if os.access(MEMORY, os.W_OK) else None
-    with tempfile.TemporaryDirectory(prefix="remit-test-", dir=place) as folder:
-        yield Path(folder)
 
 
 def sqlite_in(folder: Path) -> MakeLedger:
