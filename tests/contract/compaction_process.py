@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from remit_graph.neo4j import base as in_neo4j
 from remit_graph.sqlite import base as in_sqlite
+from tests.contract.compactions import compacted
 from tests.contract.ledgers import open_ledger
-from tests.contract.test_compaction import compacted
 
 if TYPE_CHECKING:
     from remit_graph.history import Retention, Swept

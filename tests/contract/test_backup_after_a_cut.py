@@ -18,8 +18,8 @@ from remit_service.backup.make import make_backup
 from remit_service.backup.restore import read_through
 from remit_service.backup.state import loaded
 from tests.contract.backups import COMMANDS, contents, filled, moved, opened, place_of, restored
+from tests.contract.compactions import compacted
 from tests.contract.ledger_commands import append, edge_begin, edges_end, rows_of
-from tests.contract.test_compaction import compacted
 
 if TYPE_CHECKING:
     from pathlib import Path

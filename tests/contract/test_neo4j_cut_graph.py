@@ -13,9 +13,9 @@ from remit_graph.errors import HistoryRemoved
 from remit_graph.model.change import Change
 from remit_graph.neo4j import Neo4jLedger, past
 from remit_graph.neo4j.statements import STATEMENTS
+from tests.contract.compactions import compacted, filled
 from tests.contract.ledger_commands import append, edge_begin, edges_end
 from tests.contract.ledgers import Neo4jStore, neo4j_store
-from tests.contract.test_compaction import compacted, filled
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

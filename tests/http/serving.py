@@ -146,3 +146,18 @@ def stopped_later(served: Served) -> Iterator[Served]:
     """Yield a service and stop it: the body of a fixture."""
     yield served
     served.stop()
+
+
+def finish(client: httpx.Client, operation: dict[str, Any], read: str, final: str) -> dict[str, Any]:
+    """Take an operation through the rest of the protocol, and return its receipt."""
+    path, token = f"/v1/operations/{operation['coordination_id']}", {"lease_epoch": operation["lease_epoch"]}
+    steps = (
+        ("precondition", {"current_version": read}),
+        ("executed", {**token, "result": "applied"}),
+        ("verified", {**token, "passed": True}),
+        ("complete", {**token, "final_version": final}),
+    )
+    replies = [client.post(f"{path}/{step}", json=body) for step, body in steps]
+    assert [each.status_code for each in replies] == [200] * 4, replies[-1].text
+    receipt: dict[str, Any] = replies[-1].json()["receipt"]
+    return receipt

@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from remit_service.cli.app import app
 from remit_service.governance.governor import Governor, Order
-from tests.http.serving import serve, stopped_later
+from tests.http.serving import finish, serve, stopped_later
 from tests.support.desk import codes, desk_on, sqlite_in
 
 if TYPE_CHECKING:
@@ -95,16 +95,7 @@ def _write(served: Served) -> str:
         "context": {"risk": "LOW", "expected_version": "v1", "resource_version": "v1"},
     }  # fmt: skip
     begun = client.post("/v1/operations", json=question).json()
-    path, token = f"/v1/operations/{begun['coordination_id']}", begun["lease_epoch"]
-    steps: list[tuple[str, dict[str, Any]]] = [
-        ("precondition", {"current_version": "v1"}),
-        ("executed", {"lease_epoch": token, "result": "applied"}),
-        ("verified", {"lease_epoch": token, "passed": True}),
-        ("complete", {"lease_epoch": token, "final_version": "v2"}),
-    ]
-    for step, body in steps:
-        reply = client.post(f"{path}/{step}", json=body)
-        assert reply.is_success, reply.text
+    finish(client, begun, "v1", "v2")
     return str(begun["coordination_id"])
 
 

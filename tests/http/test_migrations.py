@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.http.serving import serve, stopped_later
+from tests.http.serving import finish, serve, stopped_later
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -52,21 +52,6 @@ def migrate(client: httpx.Client, runner: str, version: str, sequence: Any, **mo
     subject, action = {"type": "instance", "id": runner}, {"name": "MIGRATE_SCHEMA"}
     body = {"subject": subject, "action": action, "resource": SCHEMA, "context": context}
     return client.post("/v1/operations", json={**body, **more})
-
-
-def finish(client: httpx.Client, operation: dict[str, Any], read: str, final: str) -> dict[str, Any]:
-    """Take an operation through the rest of the protocol, and return its receipt."""
-    path, token = f"/v1/operations/{operation['coordination_id']}", {"lease_epoch": operation["lease_epoch"]}
-    steps = (
-        ("precondition", {"current_version": read}),
-        ("executed", {**token, "result": "applied"}),
-        ("verified", {**token, "passed": True}),
-        ("complete", {**token, "final_version": final}),
-    )
-    replies = [client.post(f"{path}/{step}", json=body) for step, body in steps]
-    assert [each.status_code for each in replies] == [200] * 4, replies[-1].text
-    receipt: dict[str, Any] = replies[-1].json()["receipt"]
-    return receipt
 
 
 @pytest.mark.feature("S58")

@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from remit_service.cli.app import app
-from tests.http.serving import serve, stopped_later
+from tests.http.serving import finish, serve, stopped_later
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -104,11 +104,7 @@ def test_all_sixteen_are_answered_for_a_recorded_write(served: Served) -> None:
     assert meanwhile[16] is None
 
     # After the write the same decision says that the right was given back, and the state is still that of then.
-    path, token = f"/v1/operations/{begun['coordination_id']}", begun["lease_epoch"]
-    post(served, f"{path}/precondition", {"current_version": "v1"})
-    post(served, f"{path}/executed", {"lease_epoch": token, "result": "applied"})
-    post(served, f"{path}/verified", {"lease_epoch": token, "passed": True})
-    post(served, f"{path}/complete", {"lease_epoch": token, "final_version": "v2"})
+    finish(served.client("gateway"), begun, "v1", "v2")
     post(served, "/v1/revocations", {"target": {"delegation_id": "del_882"}, "actor": "human:chief"})
     after, later = explained(served, decided["decision_id"])
 

@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from remit_service.cli.app import app
-from tests.http.serving import serve, stopped_later
+from tests.http.serving import finish, serve, stopped_later
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -75,15 +75,7 @@ def test_the_old_writer_is_frozen_and_what_runs_may_finish(client: httpx.Client)
     leaseless = verdict(client, "instance:seo-agent-8")
     renewed = client.post(f"{operation}/renew", json=token)
     early = step(client, path, "transfer")
-    finished = [
-        client.post(f"{operation}/{name}", json=body)
-        for name, body in (
-            ("precondition", {"current_version": "rev_1"}),
-            ("executed", {**token, "result": "applied"}),
-            ("verified", {**token, "passed": True}),
-            ("complete", {**token, "final_version": "rev_2"}),
-        )
-    ]
+    receipt = finish(client, running, "rev_1", "rev_2")
     moved = step(client, path, "transfer")
 
     assert running["lease"]["lease_id"] in json.dumps(dependencies)
@@ -96,8 +88,7 @@ def test_the_old_writer_is_frozen_and_what_runs_may_finish(client: httpx.Client)
         "instance:seo-agent-7",
     )
     assert int(early.headers["retry-after"]) > 0
-    assert [each.status_code for each in finished] == [200] * 4, finished[-1].text
-    assert finished[-1].json()["receipt"]["status"] == "COMPLETED"
+    assert receipt["status"] == "COMPLETED"
     assert (moved.status_code, moved.json()["state"]) == (200, "TRANSFERRED")
     assert "not_owner" in verdict(client, "instance:seo-agent-7")
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.http.serving import serve, stopped_later
+from tests.http.serving import finish, serve, stopped_later
 from tests.support.process import wait_until
 
 if TYPE_CHECKING:
@@ -98,12 +98,7 @@ def test_every_level_is_made_and_the_workload_is_what_is_recorded(served: Served
         assert len(record["determining"]) == 3
 
     begun = post(gateway, "/v1/operations", **asked("instance:writer-1"), ttl_seconds=60)
-    path, token = f"/v1/operations/{begun['coordination_id']}", begun["lease_epoch"]
-    gateway.post(f"{path}/precondition", json={"current_version": "v1"})
-    gateway.post(f"{path}/executed", json={"lease_epoch": token, "result": "applied"})
-    gateway.post(f"{path}/verified", json={"lease_epoch": token, "passed": True})
-    gateway.post(f"{path}/complete", json={"lease_epoch": token, "final_version": "v2"})
-    receipt = gateway.get(f"/v1/receipts/{begun['coordination_id']}").json()
+    receipt = finish(gateway, begun, "v1", "v2")
     assert receipt["principal"] == "instance:writer-1"
     assert receipt["authority_origin"][0] == "g-night@1"
     assert begun["lease"]["holder"] == "instance:writer-1"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import sqlite3
 from contextlib import asynccontextmanager, closing
 from datetime import timedelta
@@ -18,15 +19,13 @@ from remit_graph.model.instant import SECOND
 from remit_graph.sqlite.ledger import SqliteLedger
 from remit_graph.view.image import pack
 from remit_graph.view.state import View
-from remit_service.bundle.folder import shipped_policy
-from remit_service.bundle.load import load_bundle
 from remit_service.clock import ManualClock, SystemClock
 from remit_service.keeping.compaction import PASSING, compact, retention_of
 from remit_service.keeping.compactor import Compactor
-from remit_service.policy import policy_of
 from remit_service.replica.loading import load_view
 from remit_service.replica.replica import Replica
 from remit_service.writer.writer import Writer
+from tests.support.desk import policy_with
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -53,12 +52,13 @@ async def a_point(path: Path) -> AsyncIterator[Any]:
     writer = Writer(ledger, replica, SystemClock())
     await replica.start()
     await writer.start()
-    policy = SimpleNamespace(tables=policy_of(load_bundle(shipped_policy())).tables)
     clock = ManualClock(START + DAYS * DAY)
-    yield SimpleNamespace(replica=replica, submit=writer.submit, policy=policy, clock=clock, ledger=ledger)
-    await writer.aclose()
-    await replica.aclose()
-    await ledger.aclose()
+    try:
+        yield SimpleNamespace(replica=replica, submit=writer.submit, policy=policy_with(), clock=clock, ledger=ledger)
+    finally:
+        await writer.aclose()
+        await replica.aclose()
+        await ledger.aclose()
 
 
 async def test_what_is_older_than_the_days_that_stay_goes(tmp_path: Path) -> None:
@@ -87,8 +87,11 @@ async def test_a_compactor_ends_with_its_process(tmp_path: Path) -> None:
         compactor.start()
         while (await point.ledger.base()).is_whole:
             await point.replica.reached(point.replica.view.revision + 1, timedelta(milliseconds=20))
+        others = asyncio.all_tasks()
         await compactor.aclose()
 
+        ended = others - asyncio.all_tasks()
+        assert [task.get_name() for task in ended] == ["remit-compactor"]
         assert (await point.ledger.base()).revision == 6
 
 
@@ -111,7 +114,7 @@ async def test_a_beginning_that_the_chain_does_not_hold_is_no_beginning(tmp_path
 
 def test_answers_are_kept_beyond_the_longest_hold() -> None:
     """Coordination for the longest hold of any resource type and a day; governance is not among what passes."""
-    tables = policy_of(load_bundle(shipped_policy())).tables
+    tables = policy_with().tables
     longest = max([tables.leases.max_hold_us, *tables.max_hold_us.values()])
 
     assert retention_of(tables).kept_for == timedelta(microseconds=longest, hours=24)
