@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import gc
-from contextlib import asynccontextmanager
 from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final
@@ -22,52 +21,14 @@ from remit_service.clock import ManualClock, SystemClock
 from remit_service.replica.replica import Replica
 from remit_service.writer.command import Accepted, Refused, Submission, Verdict
 from remit_service.writer.writer import Writer
+from tests.support.writers import a_writer, count, put
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable
+    from collections.abc import Callable
     from pathlib import Path
 
     from remit_graph.model.instant import Instant
     from remit_graph.view.state import View
-
-
-@asynccontextmanager
-async def a_writer(path: Path) -> AsyncIterator[tuple[Writer, Replica]]:
-    """Run a writer on the ledger at `path`, made if it is not there."""
-    there = await asyncio.to_thread(path.exists)
-    ledger = await (SqliteLedger.open(path) if there else SqliteLedger.init(path, "acme"))
-    clock = SystemClock()
-    replica = Replica(ledger, clock)
-    writer = Writer(ledger, replica, clock)
-    await replica.start()
-    await writer.start()
-    try:
-        yield writer, replica
-    finally:
-        await writer.aclose()
-        await replica.aclose()
-        await ledger.aclose()
-
-
-def put(name: str, *, request_id: str | None = None, fingerprint: str | None = None) -> Submission:
-    """Return a command that declares a principal, refused where it is there."""
-
-    def decide(view: View, _at: Instant) -> Verdict:
-        if name in view.principals:
-            return Refused(code="already_exists", message=f"`{name}` exists already")
-        return Accepted(changes=(Change("principal.put", {"id": name}),), result={"id": name})
-
-    return Submission(action="TEST", actor="system", decide=decide, request_id=request_id, fingerprint=fingerprint)
-
-
-def count() -> Submission:
-    """Return a command that reads how many principals there are and declares the next one."""
-
-    def decide(view: View, _at: Instant) -> Verdict:
-        name = f"role:r{len(view.principals)}"
-        return Accepted(changes=(Change("principal.put", {"id": name}),), result={"id": name})
-
-    return Submission(action="TEST", actor="system", decide=decide)
 
 
 async def test_commands_of_one_batch_see_each_other_and_get_consecutive_revisions(tmp_path: Path) -> None:

@@ -158,17 +158,25 @@ class Writer:
         finally:
             await self._turns.leave()
 
-    async def _settle(self, batch: Sequence[Waiting]) -> None:
-        """Decide and append until nothing of `batch` is left, and what was decided meanwhile."""
+    async def _settle(self, batch: Sequence[Waiting], *, alone: bool = False) -> None:
+        """Decide and append until nothing of `batch` is left, and what was decided meanwhile.
+
+        Where it is to be settled `alone`, nothing joins it, and what was decided meanwhile waits again: others that
+        came earlier wait for its end, which would not come under steady load.
+        """
         pending, ahead = list(batch), None
         lost = 0
         while pending and lost < MAX_LOST:
             try:
                 await self._turns.wait()
-                pending += self._arrived(MAX_BATCH - len(pending))
+                pending += [] if alone else self._arrived(MAX_BATCH - len(pending))
                 draft = await self._decided(pending, ahead)
                 pending, ahead = draft.waiting, None
                 ahead = await self._append(draft)
+                lost = 0
+                if alone and ahead is not None:
+                    self._arrivals.put_back(ahead.waiting)
+                    ahead = None
                 pending = [] if ahead is None else ahead.waiting
             except HeadMoved:
                 lost += 1
@@ -185,6 +193,11 @@ class Writer:
                 return
         for each in pending:
             each.fail(LedgerUnavailable(_BUSY, advice=_AGAIN))
+
+    async def _settle_alone(self, waiting: Waiting) -> None:
+        """Settle a command by itself; many that are appended one by one must not cost anybody what he holds."""
+        await self._settle(self._arrivals.renewals(), alone=True)
+        await self._settle([waiting], alone=True)
 
     def _arrived(self, at_most: int) -> list[Waiting]:
         """Take what came meanwhile and goes with what waited: renewals, and in a turn of one's own whatever fits."""
@@ -205,7 +218,7 @@ class Writer:
         """Settle a batch that broke a constraint command by command; the one that breaks it alone is refused."""
         if len(pending) > 1:
             for each in pending:
-                await self._settle([each])
+                await self._settle_alone(each)
             return
         refused = Refused(code=error.code, message=error.message)
         pending[0].resolve(Done(verdict=refused, revision=self._replica.view.revision))
@@ -278,7 +291,7 @@ class Writer:
                     OutcomeUnknown("the connection ended while committing", advice="look before you repeat")
                 )
             else:
-                await self._settle([each.waiting])
+                await self._settle_alone(each.waiting)
 
 
 def _of_the_clock(error: ModelError) -> LedgerError | ModelError:
