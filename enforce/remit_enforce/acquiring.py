@@ -1,0 +1,167 @@
+"""From a plan to the right to carry it out: steps 1 to 5, at once or in turn.
+
+What a refusal is raised as: `StalePlan` where what was planned on has moved or was lost, `NeedsPerson` where somebody
+has to decide, else `Denied`. A refusal holds nothing; whoever stops waiting leaves the queue.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+import uuid
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+
+from remit_enforce.asking import question
+from remit_enforce.client import Answer
+from remit_enforce.errors import Denied, NeedsPerson, StalePlan
+from remit_enforce.operations import Begun, Renewed, Waiting, read_as
+from remit_enforce.receipt import COMPLETED, DENIED
+from remit_enforce.refusal import Refusal, unreadable
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from remit_enforce.operations import Operations
+    from remit_enforce.plan import Plan
+    from remit_enforce.receipt import Receipt, Trace
+
+_QUEUED: Final = 202
+_STEP_OF_CODE: Final[Mapping[str, str]] = {
+    **dict.fromkeys(
+        ("malformed_resource_key", "unknown_action", "unknown_field", "unknown_resource"), "resolve_resource"
+    ),
+    **dict.fromkeys(("not_owner", "owner_frozen", "ownership_conflict", "ownership_unresolved"), "resolve_owner"),
+    "stale_ownership_epoch": "resolve_owner",
+    **dict.fromkeys(
+        ("conflict_unknown", "conflicting_operation", "human_presence", "resource_coordinated", "sequence_violated"),
+        "detect_conflicts",
+    ),
+    **dict.fromkeys(
+        ("coordination_timeout", "deadlock_avoided", "follower", "key_too_broad", "lock_order_violated",
+         "preempted", "resource_busy", "under_way"),
+        "acquire",
+    ),
+    **dict.fromkeys(("stale_resource_version", "version_required"), "validate_precondition"),
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Acquired:
+    """The right to act, and the instant of the monotonic clock from which its lease is counted."""
+
+    begun: Begun
+    since: float
+
+
+async def acquire(operations: Operations, plan: Plan, trace: Trace) -> Acquired | Receipt:
+    """Begin the operation of a plan, or return the receipt of the one that its key has completed before.
+
+    Raises:
+        Denied: It was refused, or nobody could be asked; nothing is held.
+    """
+    found = await operations.begin(_body(plan), plan.key or f"enforce-{uuid.uuid4().hex}")
+    if isinstance(found, Answer) and found.replayed and plan.key is not None:
+        return await _begun_before(operations, plan, found, trace)
+    is_fresh = isinstance(found, Answer) and found.status != _QUEUED and not found.replayed
+    if isinstance(found, Answer) and found.status == _QUEUED:
+        found = await _in_turn(operations, found, plan.wait_seconds)
+    if isinstance(found, Refusal):
+        raise refused(found, trace)
+    begun = read_as(Begun, found)
+    if isinstance(begun, Refusal):
+        raise refused(begun, trace)
+    if not begun.decision:
+        raise refused(unreadable("what was begun is not permitted"), trace)
+    acquired = Acquired(begun, found.sent_at)
+    return acquired if is_fresh or begun.lease is None else await _counted_anew(operations, begun, trace)
+
+
+async def _counted_anew(operations: Operations, begun: Begun, trace: Trace) -> Acquired:
+    """Renew a lease that was given at some moment before its answer was asked for, so that it is known how it lasts."""
+    found = await operations.renew(begun.coordination_id, begun.lease_epoch, None)
+    renewed = read_as(Renewed, found) if isinstance(found, Answer) else found
+    if isinstance(renewed, Refusal) or isinstance(found, Refusal):
+        await operations.abort(begun.coordination_id, f"its lease could not be renewed: {renewed}")
+        raise refused(renewed if isinstance(renewed, Refusal) else unreadable("no lease"), trace)
+    return Acquired(msgspec.structs.replace(begun, lease=renewed.lease), found.sent_at)
+
+
+def _body(plan: Plan) -> dict[str, Any]:
+    context = dict(plan.context)
+    if plan.expected_version is not None:
+        context["expected_version"] = plan.expected_version
+    asked = question(plan.subject, plan.action, plan.resource, context)
+    options = {"purpose": plan.purpose, "ttl_seconds": plan.ttl_seconds, "lease": plan.lease}
+    return {**asked, **options, "wait_seconds": plan.wait_seconds}
+
+
+async def _in_turn(operations: Operations, queued: Answer, seconds: float) -> Answer | Refusal:
+    """Wait for the grant; asking is what keeps the place."""
+    waiting = read_as(Waiting, queued)
+    if isinstance(waiting, Refusal):
+        return waiting
+    found: Answer | Refusal = queued
+    # The wait ends at the decision point, which answers with how; this bound is for one that never says so.
+    until = time.monotonic() + seconds + operations.client.settings.timeout_seconds
+    try:
+        while isinstance(found, Answer) and found.status == _QUEUED and time.monotonic() < until:
+            found = await operations.poll(waiting.waiter_id, operations.client.settings.poll_seconds)
+    except asyncio.CancelledError:
+        await _leave(operations, waiting.waiter_id)
+        raise
+    if isinstance(found, Refusal):
+        if found.is_fault:
+            await _leave(operations, waiting.waiter_id)
+        return found
+    if found.status == _QUEUED:
+        await _leave(operations, waiting.waiter_id)
+        return Refusal(code="coordination_timeout", message=f"no turn within {seconds:g} s", outcome="wait")
+    return found
+
+
+async def _leave(operations: Operations, waiter_id: str) -> None:
+    """Leave the queue; what was granted in the meantime is given up."""
+    left = await operations.leave(waiter_id)
+    if isinstance(left, Answer):
+        return
+    granted = await operations.poll(waiter_id, 0)
+    begun = read_as(Begun, granted) if isinstance(granted, Answer) and granted.status != _QUEUED else None
+    if isinstance(begun, Begun):
+        await operations.abort(begun.coordination_id, "its caller stopped waiting")
+
+
+async def _begun_before(operations: Operations, plan: Plan, found: Answer, trace: Trace) -> Receipt:
+    """Return what the first run under this key has come to: a repeat never writes again (S84).
+
+    Raises:
+        StalePlan: It ended without a completed write; a retry is a new run, with a key of its own.
+        Denied: It is still under way, here or elsewhere.
+    """
+    name = found.document.get("coordination_id")
+    receipt = await operations.receipt(name) if isinstance(name, str) else None
+    if isinstance(receipt, Answer):
+        trace.coordination_id = str(name)
+        status = str(receipt.document.get("status"))
+        if status == COMPLETED:
+            steps = [str(each.get("step")) for each in receipt.document.get("steps", ())]
+            trace.done(*steps)
+            trace.execution = "applied"
+            return trace.receipt(status, document=receipt.document, reason="it was completed under this key before")
+        message = f"the run under key `{plan.key}` ended as {status}; a retry is a new run with a key of its own"
+        error = StalePlan(Refusal(code="invalid_transition", message=message, document=receipt.document))
+        error.receipt = trace.receipt(status, stopped_at="acquire", document=receipt.document, reason=message)
+        raise error
+    message = f"a run under key `{plan.key}` has begun and has not ended"
+    raise refused(Refusal(code="under_way", message=message, outcome="wait"), trace)
+
+
+def refused(refusal: Refusal, trace: Trace) -> Denied:
+    """Return the error that a refusal before the write is, with the receipt of a write that never began."""
+    kind = StalePlan if refusal.is_stale else NeedsPerson if refusal.needs_person else Denied
+    error = kind(refusal)
+    step = _STEP_OF_CODE.get(refusal.code, "resolve_resource" if refusal.is_fault else "validate_authority")
+    error.receipt = trace.receipt(DENIED, stopped_at=step, reason=str(refusal))
+    return error
