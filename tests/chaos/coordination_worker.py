@@ -2,19 +2,20 @@
 
     python -m tests.chaos.coordination_worker URL PAGE < orders
 
-Orders and answers are lines of JSON. The page is a file with the content and the highest token it has seen: the guard,
-under a lock, takes a write only with a token that is not lower.
+Orders and answers are lines of JSON. The page is a file, and its content the token it was written with; beside it lies
+the guard of the enforcement kit, which takes a write only with a token that is not lower than the highest it has seen.
 """
 
 from __future__ import annotations
 
-import fcntl
 import json
 import sys
 from pathlib import Path
 from typing import Any
 
 import httpx
+
+from remit_enforce import SqliteGuard, StaleToken
 
 
 def begun(client: httpx.Client, body: dict[str, Any]) -> dict[str, Any]:
@@ -25,25 +26,22 @@ def begun(client: httpx.Client, body: dict[str, Any]) -> dict[str, Any]:
     return {**reply.json(), "status": reply.status_code}
 
 
-def guarded(page: Path, token: int) -> tuple[str, int]:
-    """Write with a token; returns what the guard says, and the token of what is on the page."""
-    with page.open("a+") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        file.seek(0)
-        seen = int(file.read() or 0)
-        if token < seen:
-            return "refused", seen
-        file.seek(0)
-        file.truncate()
-        file.write(str(token))
-        return "accepted", token
+def guarded(page: Path, operation: dict[str, Any]) -> tuple[str, int]:
+    """Write with the tokens of an operation; returns what the guard says, and the token of what is on the page."""
+    lease = operation["lease"]
+    try:
+        with SqliteGuard(page.with_suffix(".guard")).admit(lease["resource_key"], lease["fencing_tokens"]):
+            page.write_text(str(operation["lease_epoch"]))
+    except StaleToken:
+        return "refused", int(page.read_text())
+    return "accepted", int(page.read_text())
 
 
 def write(client: httpx.Client, page: Path, operation: dict[str, Any]) -> dict[str, Any]:
     """Read, write and record; each in its turn, whatever the one before came to, also where nobody answers."""
     path, token = f"/v1/operations/{operation['coordination_id']}", operation["lease_epoch"]
     called(client, f"{path}/precondition", {"current_version": "rev_1"})
-    guard, on_page = guarded(page, token)
+    guard, on_page = guarded(page, operation)
     status, code = called(client, f"{path}/executed", {"lease_epoch": token, "result": "applied"})
     return {"guard": guard, "recorded": status, "code": code, "page": on_page}
 

@@ -1,7 +1,7 @@
 """Coordination between real processes: holders that are stopped, writers that race, a decision point that is killed.
 
 One decision point serves a store; its clients are processes of their own, each doing what a worker would do: begin,
-write to a file with its token, say so. The file's guard refuses a token lower than the highest it has seen.
+write to a file behind the guard of `remit_enforce`, say so: a token lower than the highest it has seen is refused.
 """
 
 from __future__ import annotations
