@@ -113,11 +113,13 @@ class Waiting:
         submission: What was submitted.
         done: What its caller waits for.
         is_stored: Whether its request id came by in the tail: another process was sent the same command.
+        is_due: Whether it is a renewal that had to wait for a command that was the first of a batch.
     """
 
     submission: Submission
     done: asyncio.Future[Done]
     is_stored: bool = False
+    is_due: bool = False
 
     def resolve(self, done: Done) -> None:
         """Tell the caller what came of it, once."""

@@ -115,19 +115,26 @@ class Draft:
     def decide(
         self, pending: Sequence[Waiting], now: Instant, monotonic: Callable[[], float], seconds: float
     ) -> Sequence[Waiting]:
-        """Decide for at most `seconds`, at least one that may be, renewals first; return those that have to wait.
+        """Decide for at most `seconds`, at least one that may be; return those that have to wait.
 
-        A queue must not cost anybody what he holds. A command whose decision is a fault is told so, and is left out.
+        A command whose decision is a fault is told so, and is left out.
         """
-        ordered = sorted(pending, key=lambda each: not each.submission.is_renewal)
+        ordered = _in_order(pending)
         started = monotonic()
         with self._applied():
             for index, waiting in enumerate(ordered):
                 is_over = self.is_closed or (index and monotonic() - started > seconds)
                 if is_over or (waiting.submission.is_first and not self._is_on_the_view()):
-                    return ordered[index:]
-                self._take(waiting, max(now, self._at), is_last=index + 1 == len(ordered))
+                    return self._put_off(ordered[index:])
+                self._take(waiting, max(now, self._at))
         return []
+
+    def _put_off(self, left: Sequence[Waiting]) -> Sequence[Waiting]:
+        """Note which renewals have to wait for what was the first of this batch; it costs them one batch, not more."""
+        if any(each.submission.is_first for each in self.waiting):
+            for each in left:
+                each.is_due = each.submission.is_renewal
+        return left
 
     def _is_on_the_view(self) -> bool:
         return self._after is None and not self.commands
@@ -139,14 +146,14 @@ class Draft:
             return self.commands[-1].at
         return self._view.at if self._after is None else self._after._at  # noqa: SLF001 - of the same kind
 
-    def _take(self, waiting: Waiting, at: Instant, *, is_last: bool) -> None:
+    def _take(self, waiting: Waiting, at: Instant) -> None:
         try:
             each = _decide_one(waiting, self._view, at)
             if each.command is not None:
                 if each.applied is not None:
                     each.applied.put(self._view.scalars, "revision", self.revision + 1)
                     self._journals.append(each.applied)
-                elif is_last and _ends_much(each.command):
+                elif _ends_much(each.command):
                     self.is_closed = True
                 else:
                     self._try(each.command, self.revision + 1)
@@ -189,6 +196,20 @@ class Draft:
         """Let the view be as it is before it."""
         for journal in reversed(self._journals):
             journal.flip()
+
+
+def _in_order(pending: Sequence[Waiting]) -> list[Waiting]:
+    """Put renewals before others: a queue must not cost anybody what he holds.
+
+    One command that has to be the first of its batch goes before them, since renewals come without end where leases are
+    many; but not before a renewal that had to wait for such a one already. Others of its kind wait for their batch.
+    """
+    firsts = [each for each in pending if each.submission.is_first]
+    others = [each for each in pending if not each.submission.is_first]
+    others.sort(key=lambda each: not each.submission.is_renewal)
+    if any(each.is_due for each in others):
+        return [*others, *firsts]
+    return [*firsts[:1], *others, *firsts[1:]]
 
 
 def _ends_much(command: Command) -> bool:
