@@ -119,6 +119,9 @@ class Draft:
 
         A command whose decision is a fault is told so, and is left out.
         """
+        if not pending:
+            # To let the view be as it will be, and back, would be work for nobody.
+            return []
         ordered = _in_order(pending)
         started = monotonic()
         with self._applied():
