@@ -68,6 +68,33 @@ async def test_edits_of_what_was_put_before_the_cut_are_put_right(store: Neo4jSt
     assert await ledger.check() == []
 
 
+@pytest.mark.feature("S103")
+async def test_edits_from_before_the_cut_are_still_found_after_it(store: Neo4jStore) -> None:
+    """A thing that was deleted, or says it is of another revision, keeps its row: it is named and put right."""
+    ledger = await _opened(store)
+    names = ("ada", "bob", "cy", "dan")
+    await append(ledger, *(_principal(name) for name in names))
+    await append(ledger, _principal("dan", trust=1))
+    for edit in (
+        "MATCH (node:Principal {id: 'human:ada'}) DETACH DELETE node",
+        "MATCH (node:Principal {id: 'human:bob'}) SET node.as_of = 9, node.trust = 9",
+        "MATCH (node:Principal {id: 'human:cy'}) REMOVE node.as_of",
+        "MATCH (node:Principal {id: 'human:dan'}) SET node.as_of = 1",
+    ):
+        await asyncio.to_thread(store.server.query, edit)
+
+    await compacted(ledger, 2)
+    found = await ledger.findings()
+    await ledger.set_aside(found)
+
+    assert await _kept(store) == [f"principal/human:{name}" for name in names]
+    assert {(each.slip, each.name) for each in found} == {
+        (Slip.REMOVED, "principal/human:ada"),
+        *((Slip.CHANGED, f"principal/human:{name}") for name in names[1:]),
+    }
+    assert await ledger.check() == []
+
+
 async def test_what_a_row_said_is_kept_no_longer_than_it_holds(store: Neo4jStore) -> None:
     """Cut again and again, there is one kept row for each thing and each edge of the graph, and none for what ended."""
     ledger = await _opened(store)
@@ -76,11 +103,12 @@ async def test_what_a_row_said_is_kept_no_longer_than_it_holds(store: Neo4jStore
     first = await _kept(store)
     await append(ledger, _principal("ada", trust=1), Change("principal.end", {"id": "human:bob"}))
     await append(ledger, _principal("ada", trust=2))
+    second = await _kept(store)
     head = await ledger.head()
 
     await compacted(ledger, head.revision)
 
-    assert first == ["edge", "principal/human:ada", "principal/human:bob"]
+    assert first == second == ["edge", "principal/human:ada", "principal/human:bob"]
     assert await _kept(store) == ["edge", "principal/human:ada"]
     assert await ledger.check() == []
 

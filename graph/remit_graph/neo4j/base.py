@@ -1,7 +1,8 @@
 """Where history begins, and taking out what was cut off: rows first, then what the graph holds of them, then answers.
 
-A row that was cut off goes, unless it is the last one that says what a thing or an edge of the graph is: that one stays
-as `(:Kept)`, so that the drift check still knows what must be there, and can put it back. No decision reads it.
+A row that was cut off goes, unless it is the last of these that says what a thing or an edge of the graph is: that one
+stays as `(:Kept)`, so that the drift check still knows what must be there, and can put it back. It goes when a later row
+of the same thing is cut off, and on no other sign: the graph may have been edited. No decision reads it.
 """
 
 from __future__ import annotations
@@ -138,32 +139,25 @@ async def _let_answers_go(
 
 async def _drop(transaction: AsyncManagedTransaction, realm: str, rows: Sequence[Found]) -> None:
     """Take rows out, and keep those that say what the graph must hold."""
-    refs: dict[str, Found] = {}
-    superseded: dict[str, None] = {}
+    last: dict[str, Found] = {}
     kept: list[tuple[int, str]] = []
     for row in rows:
         if row["kind"] == "edge.begin":
             kept.append((row["place"], "edge"))
         elif (ref := _ref_of(row)) is not None:
-            superseded[ref] = None
-            refs[ref] = row
-    still = await rows_of(transaction, "still_so", refs=list(refs)) if refs else []
-    puts = [each for each in still if each["as_of"] == refs[each["ref"]]["revision"] and _puts(refs[each["ref"]])]
-    kept += [(refs[each["ref"]]["place"], each["ref"]) for each in puts]
+            last[ref] = row
+    # Not asked of the graph: what was edited or deleted there by hand is what these rows are kept for.
+    kept += [(row["place"], ref) for ref, row in last.items() if not row["kind"].endswith(".end")]
     staying = {place for place, _ in kept}
     await rows_of(
         transaction,
         "drop_rows",
         realm=realm,
-        superseded=list(superseded),
+        superseded=list(last),
         kept=[list(each) for each in kept],
         places=[row["place"] for row in rows if row["place"] not in staying],
         rows=len(rows),
     )
-
-
-def _puts(row: Found) -> bool:
-    return not row["kind"].endswith(".end")
 
 
 def _ref_of(row: Found) -> str | None:

@@ -57,7 +57,7 @@ class Op(AsyncStructuredNode):
 
 
 class Kept(AsyncStructuredNode):
-    """A row that was cut off, kept since it says what a thing or an edge of the graph is."""
+    """A row that was cut off, kept since no other that was cut off says what its thing or edge is."""
 
     ref = StringProperty(index=True)
     revision = IntegerProperty(index=True)

@@ -26,12 +26,6 @@ RETURN change.place AS place, change.revision AS revision, change.seq AS seq, ch
 ORDER BY change.place
 LIMIT $limit
 
-// still_so
-// Which things of the graph are still as a row of the log put them: by ref, since which revision.
-UNWIND $refs AS ref
-MATCH (node:Entity {ref: ref})
-RETURN ref, node.as_of AS as_of
-
 // drop_rows
 // Take rows out that were cut off, all but those that say what a thing or an edge of the graph is ($kept: ref by place).
 // INVARIANT: the head is locked, and counts the rows that are left.
