@@ -1,8 +1,8 @@
 """Where history begins, and taking out what was cut off: rows first, then what the graph holds of them, then answers.
 
 A row that was cut off goes, unless it is the last of these that says what a thing or an edge of the graph is: that one
-stays as `(:Kept)`, so that the drift check still knows what must be there, and can put it back. It goes when a later row
-of the same thing is cut off, and on no other sign: the graph may have been edited. No decision reads it.
+stays as `(:Kept)`, so that the drift check still knows what must be there, and can put it back. It goes when a later
+row of the same thing is cut off, and on no other sign: the graph may have been edited. No decision reads it.
 """
 
 from __future__ import annotations
@@ -98,24 +98,38 @@ async def _row(transaction: AsyncManagedTransaction, place: int, member: str) ->
 
 async def sweep(database: Database, realm: str, retention: Retention) -> Swept:
     """Take some rows out that were cut off; where there is none, things of then, and answers whose time is over."""
-    begins = await read_base(database, realm)
-    handles = await past.handles(database, begins.revision)
+    swept = await _sweep_rows(database, realm, retention)
+    return swept if swept.rows else await _sweep_past(database, realm)
 
+
+async def _sweep_rows(database: Database, realm: str, retention: Retention) -> Swept:
     async def work(transaction: AsyncManagedTransaction) -> Swept:
         await lock_head(transaction, database, realm)
         base = _base((await rows_of(transaction, "base", realm=realm))[0])
         now = (await rows_of(transaction, "head", realm=realm))[0]["now"]
         last = 0 if base.is_whole else last_place(base.revision)
         rows = await rows_of(transaction, "rows_to_sweep", last_place=last, limit=ROWS)
-        if not rows and handles:
-            await past.drop(transaction, base.revision, handles)
-            return Swept(rows=0, answers=0, is_done=False)
         if not rows:
-            dropped = (await rows_of(transaction, "drop_answers", now=now, limit=ROWS))[0]["dropped"]
-            return Swept(rows=0, answers=dropped, is_done=dropped < ROWS)
+            return Swept(rows=0, answers=0, is_done=False)
         answers = await _let_answers_go(transaction, rows, retention, now)
         await _drop(transaction, realm, rows)
         return Swept(rows=len(rows), answers=answers, is_done=False)
+
+    return await database.write(work)
+
+
+async def _sweep_past(database: Database, realm: str) -> Swept:
+    revision = (await read_base(database, realm)).revision
+    handles = await past.handles(database, revision)
+
+    async def work(transaction: AsyncManagedTransaction) -> Swept:
+        await lock_head(transaction, database, realm)
+        if handles:
+            await past.drop(transaction, revision, handles)
+            return Swept(rows=0, answers=0, is_done=False)
+        now = (await rows_of(transaction, "head", realm=realm))[0]["now"]
+        dropped = (await rows_of(transaction, "drop_answers", now=now, limit=ROWS))[0]["dropped"]
+        return Swept(rows=0, answers=dropped, is_done=dropped < ROWS)
 
     return await database.write(work)
 
