@@ -11,6 +11,7 @@ from typer.testing import CliRunner
 
 from remit_service.cli.app import app
 from tests.http.serving import finish, serve, stopped_later
+from tests.support.process import wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -108,9 +109,52 @@ def test_all_sixteen_are_answered_for_a_recorded_write(served: Served) -> None:
     post(served, "/v1/revocations", {"target": {"delegation_id": "del_882"}, "actor": "human:chief"})
     after, later = explained(served, decided["decision_id"])
 
-    assert later.pop(16) == {"given_back": True, "receipt_id": begun["coordination_id"], "status": "COMPLETED"}
+    given_back = later.pop(16)
+    receipt = served.client("gateway").get(f"/v1/receipts/{begun['coordination_id']}").json()
+    assert given_back == {
+        "given_back": True, "state": "RELEASED", "ended_at": receipt["released_at"],
+        "receipt_id": begun["coordination_id"], "status": "COMPLETED",
+    }  # fmt: skip
     assert {**later, 9: None} == {**{number: answers[number] for number in answers if number != 16}, 9: None}
     assert after["decision"] is True
+
+
+@pytest.mark.feature("S03")
+@pytest.mark.parametrize(
+    ("end", "given_back", "state", "status"),
+    [
+        ("release", True, "RELEASED", None),
+        ("expiry", False, "EXPIRED", "EXPIRED"),
+        ("revocation", False, "REVOKED", "REVOKED"),
+    ],
+)
+def test_what_became_of_a_lease_alone(
+    served: Served, end: str, state: str, status: str | None, *, given_back: bool
+) -> None:
+    """Only its holder gives it back, then without a receipt; one that was lost leaves one, and was not given back."""
+    gateway = served.client("gateway")
+    asked = {
+        "subject": {"type": "human", "id": "editor-2"},
+        "action": {"name": "UPDATE_TITLE"},
+        "resource": {"type": "wp:post", "id": {"release": "9101", "expiry": "9102", "revocation": "9103"}[end]},
+        "context": {"risk": "LOW", "expected_version": "v1"},
+    }
+    taken = post(served, "/v1/leases", {**asked, "ttl_seconds": 1 if end == "expiry" else 300})["lease"]
+    path, token = f"/v1/leases/{taken['lease_id']}", taken["lease_epoch"]
+    shown = {"lease": {"lease_id": taken["lease_id"], "fencing_token": token}}
+    decided = post(served, "/access/v1/evaluation", {**asked, "context": {**asked["context"], **shown}})["context"]
+    before = explained(served, decided["decision_id"])[1][16]
+    if end == "release":
+        assert gateway.delete(path, params={"lease_epoch": token}).status_code == 204
+    elif end == "revocation":
+        post(served, "/v1/revocations", {"actor": "human:chief", "target": {"lease_id": taken["lease_id"]}})
+    wait_until(lambda: gateway.get(path).json()["state"] == state)
+    after = explained(served, decided["decision_id"])[1][16]
+
+    assert before["given_back"] is False
+    assert after.pop("ended_at") is not None
+    receipt = {} if status is None else {"receipt_id": taken["coordination_id"], "status": status}
+    assert after == {"given_back": given_back, "state": state, **receipt}
 
 
 @pytest.mark.feature("S03")

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from remit_graph.model.edge import MEMBERSHIPS, Edge
 from remit_graph.model.instant import format_instant
+from remit_service.decision.held import became_of
 
 if TYPE_CHECKING:
     from remit_graph.view.chains import Chain
@@ -240,12 +241,10 @@ def _fence_keys(case: Case) -> list[str]:
     return [f"{key}#{name}" for name in sorted(fields)]
 
 
-def _given_back(_case: Case, decision: Decision) -> Answer:
-    if decision.receipt_id is not None:
-        return {"given_back": True, "receipt_id": decision.receipt_id}
+def _given_back(case: Case, decision: Decision) -> Answer:
     if decision.lease is None:
         return None
-    return {"given_back": False, "state": decision.lease["state"], "expires_at": decision.lease["expires_at"]}
+    return became_of(case.view, decision.lease["lease_id"], case.question.at)
 
 
 _SIXTEEN: Final[tuple[tuple[str, Callable[[Case, Decision], Answer]], ...]] = (

@@ -1,4 +1,8 @@
-"""What a decision tells of the lease that was presented, and when asking again can help (decision.md 6)."""
+"""What a decision tells of the lease that was presented, and when asking again can help (decision.md 6).
+
+What became of a lease is told by its own state: a lease that was taken alone and given back leaves no receipt, and one
+that was lost leaves one all the same.
+"""
 
 from __future__ import annotations
 
@@ -10,10 +14,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from remit_graph.model.instant import Instant
+    from remit_graph.view.state import View
     from remit_service.decision.case import Case
 
 WAITING: Final = frozenset({"serialize", "wait"})
 """Outcomes after which the same question can be answered otherwise, with nobody doing anything but letting go."""
+
+LOST: Final = frozenset({"EXPIRED", "PREEMPTED", "REVOKED"})
+"""How an operation ends that loses a lease: what else it held is let go for it, and not given back by it."""
 
 
 class Own(NamedTuple):
@@ -40,6 +48,23 @@ def own_lease(case: Case) -> Own:
     receipt = lease["coordination_id"]
     written = receipt in tables.kept_records["receipt"].items
     return Own({**told, "expires_at": format_instant(lease["expires_at"])}, receipt if written else None)
+
+
+def became_of(view: View, lease_id: str, at: Instant) -> dict[str, Any] | None:
+    """Return whether a lease was given back, how or when it ends, and its receipt; None where unknown."""
+    lease = view.records.get("lease", {}).get(lease_id)
+    if lease is not None:
+        state = "EXPIRED" if lease["expires_at"] <= at else lease["state"]
+        return {"given_back": False, "state": state, "expires_at": format_instant(lease["expires_at"])}
+    lease = view.coordination.ended.get(lease_id)
+    if lease is None:
+        return None
+    state, given_back, evidence = lease["state"], lease["state"] == "RELEASED", {}
+    receipt = view.coordination.kept_records["receipt"].items.get(lease["coordination_id"])
+    if receipt is not None:
+        given_back = given_back and receipt.get("ended_as", receipt["status"]) not in LOST
+        evidence = {"receipt_id": receipt["receipt_id"], "status": receipt["status"]}
+    return {"given_back": given_back, "state": state, "ended_at": format_instant(lease["ended_at"]), **evidence}
 
 
 def retry_after_seconds(case: Case, outcome: str) -> int | None:

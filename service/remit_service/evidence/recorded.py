@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from remit_graph.errors import ModelError
-from remit_graph.model.instant import format_instant, parse_instant
+from remit_graph.model.instant import parse_instant
 from remit_service.decision.caller import Caller
+from remit_service.decision.held import became_of
 from remit_service.decision.request import parse_evaluation
 
 if TYPE_CHECKING:
@@ -106,14 +107,7 @@ def told(record: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def given_back(record: Mapping[str, Any], view: View) -> dict[str, Any] | None:
+def given_back(record: Mapping[str, Any], view: View, at: Instant) -> dict[str, Any] | None:
     """Return what became of the right a decision was asked under, by what is known now; None where it showed none."""
-    lease_id = (record.get("lease") or {}).get("lease_id")
-    held = view.records.get("lease", {})
-    lease = held.get(str(lease_id)) or view.coordination.ended.get(str(lease_id))
-    if lease is None:
-        return None
-    receipt = view.coordination.kept_records["receipt"].items.get(lease["coordination_id"])
-    if receipt is None:
-        return {"given_back": False, "state": "HELD", "expires_at": format_instant(lease["expires_at"])}
-    return {"given_back": True, "receipt_id": receipt["receipt_id"], "status": receipt["status"]}
+    shown = record.get("lease")
+    return None if shown is None else became_of(view, str(shown["lease_id"]), at)

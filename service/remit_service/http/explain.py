@@ -65,7 +65,7 @@ async def explain_recorded(
             asked.evaluation, asked.caller, at_revision=asked.revision, as_of=asked.at, labels=labels
         )
     service.metrics.decided(decision, "explain")
-    since = given_back(record, service.point.view)
+    since = given_back(record, service.point.view, service.point.now())
     if since is not None and decision.explanation is not None:
         decision = replace(decision, explanation=answered(decision.explanation, GIVEN_BACK, since))
     answer = {
