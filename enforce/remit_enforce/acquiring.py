@@ -7,7 +7,6 @@ has to decide, else `Denied`. A refusal holds nothing; whoever stops waiting lea
 from __future__ import annotations
 
 import asyncio
-import time
 import uuid
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
@@ -18,8 +17,9 @@ from remit_enforce.asking import question
 from remit_enforce.client import Answer
 from remit_enforce.errors import Denied, NeedsPerson, StalePlan
 from remit_enforce.operations import Begun, Renewed, Waiting, read_as
+from remit_enforce.queueing import QUEUED, in_turn, leave
 from remit_enforce.receipt import COMPLETED, DENIED
-from remit_enforce.refusal import Refusal, unreadable
+from remit_enforce.refusal import LATE_ANSWER, UNREADABLE_ANSWER, Refusal, unreadable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from remit_enforce.plan import Plan
     from remit_enforce.receipt import Receipt, Trace
 
-_QUEUED: Final = 202
 _STEP_OF_CODE: Final[Mapping[str, str]] = {
     **dict.fromkeys(
         ("malformed_resource_key", "unknown_action", "unknown_field", "unknown_resource"), "resolve_resource"
@@ -62,12 +61,12 @@ async def acquire(operations: Operations, plan: Plan, trace: Trace) -> Acquired 
     Raises:
         Denied: It was refused, or nobody could be asked; nothing is held.
     """
-    found = await operations.begin(_body(plan), plan.key or f"enforce-{uuid.uuid4().hex}")
+    found = await _begin(operations, plan)
     if isinstance(found, Answer) and found.replayed and plan.key is not None:
         return await _begun_before(operations, plan, found, trace)
-    is_fresh = isinstance(found, Answer) and found.status != _QUEUED and not found.replayed
-    if isinstance(found, Answer) and found.status == _QUEUED:
-        found = await _in_turn(operations, found, plan.wait_seconds)
+    is_fresh = isinstance(found, Answer) and found.status != QUEUED and not found.replayed
+    if isinstance(found, Answer) and found.status == QUEUED:
+        found = await in_turn(operations, found, plan.wait_seconds)
     if isinstance(found, Refusal):
         raise refused(found, trace)
     begun = read_as(Begun, found)
@@ -77,6 +76,32 @@ async def acquire(operations: Operations, plan: Plan, trace: Trace) -> Acquired 
         raise refused(unreadable("what was begun is not permitted"), trace)
     acquired = Acquired(begun, found.sent_at)
     return acquired if is_fresh or begun.lease is None else await _counted_anew(operations, begun, trace)
+
+
+async def _begin(operations: Operations, plan: Plan) -> Answer | Refusal:
+    """Begin; where nobody is left to hear the answer, what was begun is given up."""
+    body, key = _body(plan), plan.key or f"enforce-{uuid.uuid4().hex}"
+    try:
+        found = await operations.begin(body, key)
+    except asyncio.CancelledError:
+        await _withdraw(operations, body, key, is_own=plan.key is None)
+        raise
+    if isinstance(found, Refusal) and found.code in (LATE_ANSWER, UNREADABLE_ANSWER):
+        await _withdraw(operations, body, key, is_own=plan.key is None)
+    return found
+
+
+async def _withdraw(operations: Operations, body: Mapping[str, Any], key: str, *, is_own: bool) -> None:
+    """Ask once more under the same key what was begun, and give it up; else it lasts until its lease expires."""
+    found = await operations.begin(body, key, timeout_seconds=operations.client.settings.renew_timeout_seconds)
+    if isinstance(found, Refusal) or (found.replayed and not is_own):
+        # Under a key of the caller's an earlier run may have begun it, and may be alive.
+        return
+    begun = read_as(Begun, found) if found.status != QUEUED else read_as(Waiting, found)
+    if isinstance(begun, Begun):
+        await operations.abort(begun.coordination_id, "its caller did not wait for the answer")
+    elif isinstance(begun, Waiting):
+        await leave(operations, begun.waiter_id)
 
 
 async def _counted_anew(operations: Operations, begun: Begun, trace: Trace) -> Acquired:
@@ -96,41 +121,6 @@ def _body(plan: Plan) -> dict[str, Any]:
     asked = question(plan.subject, plan.action, plan.resource, context)
     options = {"purpose": plan.purpose, "ttl_seconds": plan.ttl_seconds, "lease": plan.lease}
     return {**asked, **options, "wait_seconds": plan.wait_seconds}
-
-
-async def _in_turn(operations: Operations, queued: Answer, seconds: float) -> Answer | Refusal:
-    """Wait for the grant; asking is what keeps the place."""
-    waiting = read_as(Waiting, queued)
-    if isinstance(waiting, Refusal):
-        return waiting
-    found: Answer | Refusal = queued
-    # The wait ends at the decision point, which answers with how; this bound is for one that never says so.
-    until = time.monotonic() + seconds + operations.client.settings.timeout_seconds
-    try:
-        while isinstance(found, Answer) and found.status == _QUEUED and time.monotonic() < until:
-            found = await operations.poll(waiting.waiter_id, operations.client.settings.poll_seconds)
-    except asyncio.CancelledError:
-        await _leave(operations, waiting.waiter_id)
-        raise
-    if isinstance(found, Refusal):
-        if found.is_fault:
-            await _leave(operations, waiting.waiter_id)
-        return found
-    if found.status == _QUEUED:
-        await _leave(operations, waiting.waiter_id)
-        return Refusal(code="coordination_timeout", message=f"no turn within {seconds:g} s", outcome="wait")
-    return found
-
-
-async def _leave(operations: Operations, waiter_id: str) -> None:
-    """Leave the queue; what was granted in the meantime is given up."""
-    left = await operations.leave(waiter_id)
-    if isinstance(left, Answer):
-        return
-    granted = await operations.poll(waiter_id, 0)
-    begun = read_as(Begun, granted) if isinstance(granted, Answer) and granted.status != _QUEUED else None
-    if isinstance(begun, Begun):
-        await operations.abort(begun.coordination_id, "its caller stopped waiting")
 
 
 async def _begun_before(operations: Operations, plan: Plan, found: Answer, trace: Trace) -> Receipt:

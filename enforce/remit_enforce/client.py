@@ -62,7 +62,13 @@ class AsyncClient:
     def __init__(self, settings: Settings) -> None:
         """Connect with the first call."""
         self.settings = settings
-        self._http = httpx.AsyncClient(base_url=settings.url, trust_env=False, follow_redirects=False, timeout=None)  # noqa: S113 - `_once` bounds the whole call
+        self._http = httpx.AsyncClient(
+            base_url=settings.url,
+            verify=True if settings.tls is None else settings.tls,
+            trust_env=False,
+            follow_redirects=False,
+            timeout=None,  # noqa: S113 - the whole call is bounded in `_once`
+        )
 
     async def __aenter__(self) -> Self:
         """Return the client."""
@@ -83,7 +89,11 @@ class AsyncClient:
     ) -> Permit | Refusal:
         """Ask whether something may be done now (AuthZEN 1.0); whatever is no well-formed permit is a refusal."""
         answer = await self.call("POST", "/access/v1/evaluation", question(subject, action, resource, context))
-        return permit_of(answer.document) if isinstance(answer, Answer) else answer
+        if isinstance(answer, Refusal):
+            return answer
+        if answer.status != httpx.codes.OK:
+            return unreadable(f"status {answer.status} is none of a decision", status=answer.status)
+        return permit_of(answer.document)
 
     async def call(
         self,
@@ -127,12 +137,15 @@ class AsyncClient:
         bound: float,
         resent: bool,
     ) -> Answer | Refusal:
-        sent_at = time.monotonic()
         content = None if body is None else msgspec.json.encode(body)
         told = {"Content-Type": "application/json", "Accept": "application/json, application/problem+json"}
-        request = self._http.build_request(
-            method, path, content=content, headers={**told, **headers, **self.settings.headers()}
-        )
+        try:
+            proof = self.settings.headers()
+            request = self._http.build_request(method, path, content=content, headers={**told, **headers, **proof})
+        except Exception as error:  # noqa: BLE001 - whatever keeps a caller from proving who it is: nothing was asked
+            message = f"nothing was sent: {type(error).__name__}: {error}"
+            return Refusal(code=NO_ANSWER, message=message, resent=resent)
+        sent_at = time.monotonic()
         try:
             # The bounds of httpx are for each read; a peer that dribbles would pass them for ever.
             async with asyncio.timeout(bound):

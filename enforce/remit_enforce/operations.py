@@ -63,9 +63,11 @@ class Operations:
         """Ask over `client`."""
         self.client = client
 
-    async def begin(self, body: Mapping[str, Any], key: str) -> Answer | Refusal:
+    async def begin(
+        self, body: Mapping[str, Any], key: str, *, timeout_seconds: float | None = None
+    ) -> Answer | Refusal:
         """Take steps 1 to 5: 201 with an operation, or 202 with a place in the queue."""
-        return await self.client.call("POST", "/v1/operations", body, key=key)
+        return await self.client.call("POST", "/v1/operations", body, key=key, timeout_seconds=timeout_seconds)
 
     async def poll(self, waiter_id: str, seconds: int) -> Answer | Refusal:
         """Ask for what was queued for, and keep the place: 200 with the operation, or 202."""
@@ -120,9 +122,11 @@ class Operations:
 
     async def _step(self, operation: str, name: str, body: Mapping[str, Any], state: str) -> Answer | Refusal:
         found = await self.client.call("POST", f"/v1/operations/{operation}/{name}", body, repeatable=True)
-        if isinstance(found, Answer) or not found.resent or found.code != "invalid_transition":
-            return found
-        is_taken = found.document.get("state") == state
+        is_there = found.document.get("state") == state
+        if isinstance(found, Answer):
+            problem = f"it does not say that the operation is {state}"
+            return found if is_there else unreadable(problem, status=found.status, resent=found.resent)
+        is_taken = is_there and found.resent and found.code == "invalid_transition"
         return Answer(status=200, document={}, replayed=True, resent=True, sent_at=0) if is_taken else found
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import httpx
 
 if TYPE_CHECKING:
+    import ssl
     from collections.abc import Callable
 
 Credential: TypeAlias = "str | Callable[[], str] | None"
@@ -21,6 +22,7 @@ class Settings:
     Attributes:
         url: Where it answers, with a path in front if there is one.
         key: Shown as `Authorization: Bearer`; None shows nothing, which a decision point takes on loopback only.
+        tls: How the decision point is checked and who calls is shown; None trusts the public authorities.
         timeout_seconds: From sending to the last byte of the answer; later is a deny.
         attempts: How often a call that may be repeated is sent at most.
         pause_seconds: Mean of the first pause before it is sent again; it doubles, and chance spreads it.
@@ -32,6 +34,7 @@ class Settings:
 
     url: str
     key: Credential = field(default=None, repr=False)
+    tls: ssl.SSLContext | None = field(default=None, repr=False)
     timeout_seconds: float = 10
     attempts: int = 3
     pause_seconds: float = 0.2

@@ -25,11 +25,14 @@ _NEXT = iter(POSTS)
 
 
 def world_in(folder: Path) -> Path:
-    """Write the world of the demo with a post for each test, and return its file."""
+    """Write the world of the demo with a post for each test and a gateway that speaks for all; return its file."""
     place = 'part_of: ["site:example.com:product-pages"], attributes: {resource_type: product_page}'
     posts = "".join(f'  - {{key: "wp:post:{number}", {place}}}\n' for number in POSTS)
     world = SEO.read_text()
     assert world.count(AFTER) == 1
+    spoken = 'identities: ["key:gateway"], speaks_for: ['
+    assert world.count(spoken) == 1
+    world = world.replace(spoken, spoken + '"organization:*", "role:*", ')
     (folder / "world.yaml").write_text(world.replace(AFTER, posts + AFTER))
     return folder / "world.yaml"
 

@@ -1,0 +1,134 @@
+"""What is sent again and what is not: a repeat under one key applies once, whatever got lost on the way."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from remit_enforce import STEPS, AsyncClient, Denied, NotRecorded, Refusal, Settings, StalePlan, Turn, write
+from remit_enforce.sending import pause_before
+from tests.support.lossy import lossy_way_to
+
+if TYPE_CHECKING:
+    from tests.http.serving import Served
+    from tests.support.guarded_page import Page
+
+
+def operations_on(served: Served, key: str) -> list[dict[str, Any]]:
+    """Return the receipts of all operations on a key, in their order."""
+    told = served.client("gateway").get("/v1/changes?kinds=receipt", headers={"Accept": "application/json"}).json()
+    bodies = [change["body"] for entry in told["entries"] for change in entry["changes"]]
+    return [each for each in bodies if each.get("resource_key") == key and each["record"] == "coordination"]
+
+
+@pytest.mark.feature("S82", "S84", "S86")
+@pytest.mark.parametrize("lost", ["/operations", "/precondition", "/executed", "/verified", "/complete"])
+async def test_an_answer_that_is_lost_changes_nothing(
+    served: Served, point: AsyncClient, page: Page, lost: str
+) -> None:
+    """The call is sent again and means the same: one operation, one write, the eleven steps."""
+    async with lossy_way_to(served.url) as way, AsyncClient(replace(point.settings, url=way.url)) as client:
+        way.losing[lost] = 1
+
+        receipt = await write(client, page.plan())
+
+    assert (receipt.status, receipt.steps) == ("COMPLETED", STEPS)
+    assert sum(each.endswith(lost) for each in way.arrived) == 2
+    assert page.calls == ["read", "execute", "verify"]
+    assert [each["status"] for each in operations_on(served, page.key)] == ["COMPLETED"]
+
+
+@pytest.mark.feature("S82", "S86")
+async def test_a_write_that_cannot_be_told_is_said_to_be_written(
+    served: Served, point: AsyncClient, page: Page
+) -> None:
+    """With every answer to `executed` lost, the caller learns that it was applied, and it is not applied again."""
+    async with lossy_way_to(served.url) as way, AsyncClient(replace(point.settings, url=way.url)) as client:
+        way.losing["/executed"] = 100
+
+        with pytest.raises(NotRecorded) as raised:
+            await write(client, page.plan())
+
+    receipt = raised.value.receipt
+    assert receipt is not None
+    assert (raised.value.refusal.code, receipt.execution, receipt.stopped_at) == ("no_answer", "applied", "execute")
+    assert page.calls == ["read", "execute"]
+    assert [each["status"] for each in operations_on(served, page.key)] == ["ABORTED"]
+
+
+@pytest.mark.feature("S82", "S84", "S85")
+async def test_a_repeat_with_the_same_key_applies_once(served: Served, point: AsyncClient, page: Page) -> None:
+    """The second run under the key gets the receipt of the first, and calls nothing of the resource."""
+    first = await write(point, page.plan(key="run-7f3c"))
+    again = await write(point, page.plan(key="run-7f3c"))
+
+    assert again.coordination_id == first.coordination_id
+    assert (again.status, again.document, again.steps) == ("COMPLETED", first.document, STEPS)
+    assert page.calls == ["read", "execute", "verify"]
+    assert len(operations_on(served, page.key)) == 1
+
+
+@pytest.mark.feature("S84", "S85")
+async def test_two_runs_with_one_key_at_once_write_once(point: AsyncClient, page: Page) -> None:
+    """While the first is in the middle of its write, the second is told that it is under way, and touches nothing."""
+    started, go_on = asyncio.Event(), asyncio.Event()
+
+    async def execute(turn: Turn) -> dict[str, Any]:
+        started.set()
+        await go_on.wait()
+        return await page.execute(turn)
+
+    first = asyncio.create_task(write(point, page.plan(key="run-8", execute=execute)))
+    await started.wait()
+    with pytest.raises(Denied) as raised:
+        await write(point, page.plan(key="run-8", execute=execute))
+    go_on.set()
+
+    assert (await first).status == "COMPLETED"
+    assert (raised.value.refusal.code, raised.value.refusal.outcome) == ("under_way", "wait")
+    assert page.calls == ["read", "execute", "verify"]
+
+
+@pytest.mark.feature("S82", "S85")
+async def test_a_key_whose_run_was_given_up_is_no_way_to_retry(point: AsyncClient, page: Page) -> None:
+    """A retry is a new run: the ended one is never walked on, and another body under its key is refused."""
+    page.put("rev_7", "/other")
+    with pytest.raises(StalePlan):
+        await write(point, page.plan(key="run-9"))
+
+    with pytest.raises(StalePlan) as same:
+        await write(point, page.plan(key="run-9"))
+    with pytest.raises(Denied) as changed:
+        await write(point, page.plan(key="run-9", expected_version="rev_7"))
+
+    assert "a retry is a new run" in str(same.value)
+    assert changed.value.refusal.code == "idempotency_mismatch"
+    assert page.calls == ["read"]
+
+
+def test_only_silence_and_a_hint_are_sent_again() -> None:
+    """No answer doubles its pause, a hint is kept and spread upwards; a late answer, a deny and a long hint are not."""
+    settings = Settings(url="http://127.0.0.1:1", pause_seconds=1, max_pause_seconds=5)
+    silent = Refusal(code="no_answer", message="")
+    busy = Refusal(code="overloaded", message="", status=503, retry_after_seconds=2)
+
+    pauses = [[pause_before(attempt, silent, settings) or 0 for _ in range(50)] for attempt in (2, 3, 9)]
+    hinted = [pause_before(2, busy, settings) or 0 for _ in range(50)]
+
+    for each, mean in zip(pauses, (1, 2, 5), strict=True):
+        assert mean / 2 <= min(each) <= max(each) <= mean * 1.5
+    assert len(set(hinted)) > 1
+    assert min(hinted) >= 2
+    assert max(hinted) <= 2.5
+    assert [
+        pause_before(2, each, settings)
+        for each in (
+            Refusal(code="late_answer", message=""),
+            Refusal(code="unreadable_answer", message="", status=503),
+            Refusal(code="resource_busy", message="", status=409, retry_after_seconds=1),
+            replace(busy, retry_after_seconds=60.0),
+        )
+    ] == [None] * 4
