@@ -69,7 +69,14 @@ _shortfall := data.remit.shortfall.reasons if not data.remit.governance.law_alon
 # scope: document
 default reasons := []
 
-reasons := [entry.code | some entry in data.remit.reasons.codes; entry.code in findings] if count(findings) > 0
+reasons := [entry.code | some entry in _named] if count(findings) > 0
+
+# The rows of the table that findings name, in its order. The table is long, so it is walked once.
+_named := [entry |
+	codes := findings
+	some entry in data.remit.reasons.codes
+	entry.code in codes
+]
 
 # METADATA
 # description: permit is the narrow exception
@@ -117,7 +124,7 @@ order := [
 asked_for := [candidate | some candidate in order; candidate in _outcomes]
 
 _outcomes contains entry.outcome if {
-	some entry in data.remit.reasons.codes
+	some entry in _named
 	entry.code in (findings - _lifted)
 }
 
@@ -131,7 +138,7 @@ _outcomes contains "reject" if data.remit.conflict.unwritable
 _outcomes contains "preempt" if data.remit.preemption.allowed
 
 # A code that the table does not know asks for the end.
-_outcomes contains "deny" if count(findings - {entry.code | some entry in data.remit.reasons.codes}) > 0
+_outcomes contains "deny" if count(findings - {entry.code | some entry in _named}) > 0
 
 # Whoever may take over need not wait; that it is busy stays a reason.
 default _lifted := set()

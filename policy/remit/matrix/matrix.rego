@@ -37,10 +37,12 @@ strictest(among) := known[0] if {
 # scope: document
 cell(mine, theirs) := "serialize" if {
 	"*" in {mine, theirs}
-} else := strictest(_direct(mine, theirs)) if {
-	count(_direct(mine, theirs)) > 0
-} else := strictest(_half(mine, theirs)) if {
-	count(_half(mine, theirs)) > 0
+} else := strictest(direct) if {
+	direct := _direct(mine, theirs)
+	count(direct) > 0
+} else := strictest(half) if {
+	half := _half(mine, theirs)
+	count(half) > 0
 } else := strictest(_direct(_parent(mine), _parent(theirs)))
 
 _half(mine, theirs) := _direct(mine, _parent(theirs)) | _direct(_parent(mine), theirs)
