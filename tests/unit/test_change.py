@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Mapping
 from enum import StrEnum
 from types import MappingProxyType
@@ -24,6 +25,7 @@ from remit_graph.model.change import (
     digest_parts,
     entry_of,
     link,
+    revision_of,
     rows_of,
 )
 
@@ -112,6 +114,23 @@ def test_endless_nesting_is_refused() -> None:
 def test_equal_documents_have_equal_bytes(document: object) -> None:
     """The order in which a document was put together leaves no trace in its spelling."""
     assert canonical(_turned(document)) == canonical(document)
+
+
+@given(DOCUMENTS)
+def test_the_spelling_is_that_of_the_standard_library(document: object) -> None:
+    """Digests that were made with another encoder hold for ever."""
+    expected = json.dumps(document, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+
+    assert canonical(document) == expected
+
+
+@given(DOCUMENTS)
+def test_what_is_written_is_what_is_read(document: object) -> None:
+    """A writer that has its rows read as it spells them gets what every reader gets."""
+    command = a_command(Change("principal.put", {"id": "human:ada", "attributes": document, "kept": (document, "x")}))
+    rows = rows_of(command, revision=7, previous=GENESIS)
+
+    assert revision_of(command, revision=7, previous=GENESIS) == (rows, entry_of(rows))
 
 
 def _turned(document: object) -> object:

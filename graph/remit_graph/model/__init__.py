@@ -1,1 +1,1 @@
-"""Values and laws of the authority graph; pure, standard library only."""
+"""Values and laws of the authority graph; pure: the standard library, and msgspec to spell rows."""

@@ -14,7 +14,9 @@ import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NoReturn
+
+import msgspec
 
 from remit_graph.errors import ChainBroken, ModelError
 
@@ -111,6 +113,25 @@ def canonical(value: object) -> str:
     Raises:
         ModelError: it holds a float, a lone surrogate, a key that is no string, or what JSON has no form for.
     """
+    quick = _read_back(value)
+    return _spelled_with_care(value) if quick is None else quick[0]
+
+
+def _read_back(value: object) -> tuple[str, Any] | None:
+    """Return the canonical JSON of `value` and what is read in it; None where that is not the same, or is none.
+
+    The encoder takes more than JSON has, bytes, instants, not-a-number; none of them is read back as it was.
+    """
+    try:
+        data = _QUICK.encode(value)
+        read = _READER.decode(data)
+    except (msgspec.MsgspecError, TypeError, ValueError, RecursionError):
+        return None
+    return (data.decode(), read) if read == value else None
+
+
+def _spelled_with_care(value: object) -> str:
+    """Spell what is not read back as it was: what holds tuples, or is to be refused with its reason."""
     try:
         _refuse_floats(value)
         text = _ENCODER.encode(value)
@@ -122,6 +143,12 @@ def canonical(value: object) -> str:
     return text
 
 
+def _no_float(text: str) -> NoReturn:
+    raise ValueError(f"`{text}` is not a whole number")
+
+
+_QUICK: Final = msgspec.json.Encoder(order="deterministic")
+_READER: Final = msgspec.json.Decoder(float_hook=_no_float)
 _ENCODER: Final = json.JSONEncoder(
     sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False, check_circular=False
 )
@@ -129,7 +156,6 @@ _PLAIN: Final = frozenset({str, int, bool, type(None)})
 
 
 def _refuse_floats(value: object) -> None:
-    # Exact types first: this walk is on the path of every append.
     if type(value) in _PLAIN:
         return
     if isinstance(value, float):
@@ -166,17 +192,38 @@ def link(previous: str, body: str) -> str:
 
 def rows_of(command: Command, *, revision: int, previous: str, schema: int = SCHEMA) -> list[Row]:
     """Spell a command as the rows of `revision`, chained to `previous`."""
+    return _written(command, revision, previous, schema)[0]
+
+
+def revision_of(command: Command, *, revision: int, previous: str, schema: int = SCHEMA) -> tuple[list[Row], Entry]:
+    """Return the same rows, and what `entry_of` reads in them: a writer has each of them read once."""
+    rows, documents = _written(command, revision, previous, schema)
+    return rows, _entry(rows, documents)
+
+
+def _written(command: Command, revision: int, previous: str, schema: int) -> tuple[list[Row], list[dict[str, Any]]]:
     head: dict[str, Any] = {"kind": "command", "action": command.action, "actor": command.actor}
     for name in ("request_id", "fingerprint", "reason"):
         if getattr(command, name) is not None:
             head[name] = getattr(command, name)
     bodies = [head, *({"kind": change.kind, "body": change.body} for change in command.changes)]
     rows: list[Row] = []
+    documents: list[dict[str, Any]] = []
     for seq, members in enumerate(bodies):
-        body = canonical({"revision": revision, "seq": seq, "at": command.at, "schema": schema, **members})
+        body, document = _row({"revision": revision, "seq": seq, "at": command.at, "schema": schema, **members})
         previous = link(previous, body)
         rows.append(Row(revision=revision, seq=seq, body=body, hash=previous))
-    return rows
+        documents.append(document)
+    return rows, documents
+
+
+def _row(members: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+    """Return the text of a row, and what a reader makes of it."""
+    quick = _read_back(members)
+    if quick is not None:
+        return quick
+    text = _spelled_with_care(members)
+    return text, _decoded(text)
 
 
 def entry_of(rows: Sequence[Row]) -> Entry:
@@ -193,20 +240,24 @@ def entry_of(rows: Sequence[Row]) -> Entry:
             (rows[0].revision, seq, seq == 0) for seq in range(len(rows))
         ]:
             raise ModelError("these are not the rows of one whole revision")
-        head = documents[0]
-        return Entry(
-            revision=rows[0].revision,
-            at=head["at"],
-            action=head["action"],
-            actor=head["actor"],
-            changes=tuple(Change(each["kind"], each["body"]) for each in documents[1:]),
-            hash=rows[-1].hash,
-            schema=max(each["schema"] for each in documents),
-            request_id=head.get("request_id"),
-            reason=head.get("reason"),
-        )
+        return _entry(rows, documents)
     except (ValueError, TypeError, LookupError) as error:
         raise ModelError(f"a row is no change: {error}") from error
+
+
+def _entry(rows: Sequence[Row], documents: Sequence[Mapping[str, Any]]) -> Entry:
+    head = documents[0]
+    return Entry(
+        revision=rows[0].revision,
+        at=head["at"],
+        action=head["action"],
+        actor=head["actor"],
+        changes=tuple(Change(each["kind"], each["body"]) for each in documents[1:]),
+        hash=rows[-1].hash,
+        schema=max(each["schema"] for each in documents),
+        request_id=head.get("request_id"),
+        reason=head.get("reason"),
+    )
 
 
 _DECODE: Final = json.JSONDecoder().raw_decode

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from remit_graph.errors import ModelError
-from remit_graph.model.change import entry_of, rows_of
+from remit_graph.model.change import entry_of, revision_of
 from remit_graph.neo4j.place import place_of
 from remit_graph.refusals import require_known_schema, require_links, require_order
 
@@ -57,15 +57,15 @@ def spell(expected: Head, batch: Sequence[Command]) -> Spelled:
     previous = expected.hash
     for index, command in enumerate(batch):
         try:
-            spelled = rows_of(
+            spelled, entry = revision_of(
                 command, revision=expected.revision + index + 1, previous=previous, schema=expected.schema
             )
             rows += [_row(each, command.changes, len(spelled)) for each in spelled]
         except ModelError as error:
             error.facts["index"] = index
             raise
-        entries.append(entry_of(spelled))
-        previous = entries[-1].hash
+        entries.append(entry)
+        previous = entry.hash
     return Spelled(entries=tuple(entries), rows=rows, results=_results(expected.revision, batch))
 
 

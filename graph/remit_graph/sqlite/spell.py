@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from remit_graph.errors import ModelError
-from remit_graph.model.change import Row, canonical, entry_of, rows_of
+from remit_graph.model.change import Row, canonical, entry_of, revision_of
 from remit_graph.refusals import require_known_schema, require_links, require_order
 from remit_graph.sqlite.edges import EdgeStep, edge_steps, fits
 from remit_graph.stored import StoredResult
@@ -81,13 +81,13 @@ def respell(expected: Head, revisions: Sequence[Stored]) -> list[Revision]:
     """
     require_known_schema(expected)
     require_links(revisions, expected)
-    respelled = [_of_rows(each.rows, each.answer) for each in revisions]
+    respelled = [_stored(each.rows, entry_of(each.rows), each.answer) for each in revisions]
     require_order((each.entry.at for each in respelled), expected.at)
     return respelled
 
 
 def _revision(command: Command, revision: int, previous: str, schema: int) -> Revision:
-    rows = rows_of(command, revision=revision, previous=previous, schema=schema)
+    rows, entry = revision_of(command, revision=revision, previous=previous, schema=schema)
     answer = None
     if command.request_id is not None:
         result = NO_RESULT if command.result is None else command.result
@@ -96,12 +96,11 @@ def _revision(command: Command, revision: int, previous: str, schema: int) -> Re
         answer = StoredResult(
             request_id=command.request_id, fingerprint=command.fingerprint, revision=revision, result=result
         )
-    return _of_rows(rows, answer)
+    return _stored(rows, entry, answer)
 
 
-def _of_rows(rows: Sequence[Row], answer: StoredResult | None) -> Revision:
-    """Return a revision as it will be stored, read back from its rows: the writer gets what every reader will get."""
-    entry = entry_of(rows)
+def _stored(rows: Sequence[Row], entry: Entry, answer: StoredResult | None) -> Revision:
+    """Return a revision as it will be stored, with what its rows read back as: the writer gets what readers get."""
     ids = [each.body.get("id") for each in entry.changes if each.kind == RECEIPT]
     receipts = [each for each in ids if isinstance(each, str)]
     return Revision(rows=rows, entry=entry, edges=edge_steps(entry.changes), receipts=receipts, answer=answer)
