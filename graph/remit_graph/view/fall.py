@@ -77,7 +77,8 @@ def falling(
 ) -> Generator[None, None, Fall]:
     """Find the same in slices: pauses now and then, so that a large subtree holds up nobody.
 
-    What it returns holds only if the graph did not change meanwhile; that is for the caller to look at.
+    What it returns holds only if the graph did not change meanwhile; that is for the caller to look at. If it did,
+    something comes of it all the same, and no error.
     """
     bounds = Bounds(max_depth=view.realm.max_delegation_depth, scales=scales, actions=view.actions)
     search = _Search(view, at, bounds, list(named), {edge.edge_id: edge for edge in amended})
@@ -85,7 +86,10 @@ def falling(
 
 
 class _Search:
-    """One search. Whoever is `pending` carries nobody; whoever is settled carries as it then stands."""
+    """One search. Whoever is `pending` carries nobody; whoever is settled carries as it then stands.
+
+    INVARIANT: no table of the view is walked across a pause, and nothing from before one is taken to be in it still.
+    """
 
     def __init__(self, view: View, at: Instant, bounds: Bounds, named: list[Edge], amended: dict[str, Edge]) -> None:
         self.view = view
@@ -135,8 +139,7 @@ class _Search:
 
     def _resting_on(self, edge: Edge) -> Iterator[Edge]:
         """Iterate the current delegations that may rest on an edge."""
-        for edge_id in self.view.under.get(edge.edge_id, ()):
-            yield self.view.edges[edge_id]
+        yield from self._made_under(edge.edge_id)
         if edge.edge in ROOT_GRANTS or edge.edge in MEMBERSHIPS:
             for holder in self._who_acts_as(edge.from_):
                 yield from self._with_a_right(self.view.outgoing(EdgeType.DELEGATES, holder))
@@ -144,9 +147,16 @@ class _Search:
                     yield from self._with_a_right(self.view.incoming(EdgeType.DELEGATES, holder))
 
     @staticmethod
-    def _with_a_right(delegations: Iterable[Edge]) -> Iterator[Edge]:
+    def _with_a_right(delegations: Iterable[Edge]) -> list[Edge]:
         """Leave out what was made under nothing: it came into the store past every law, and stays for `graph check`."""
-        return (each for each in delegations if each.under is not None)
+        return [each for each in delegations if each.under is not None]
+
+    def _made_under(self, edge_id: str) -> Iterator[Edge]:
+        """Iterate the current delegations under a right; those that end during a pause are passed over."""
+        for each in list(self.view.under.get(edge_id, ())):
+            edge = self.view.edges.get(each)
+            if edge is not None:
+                yield edge
 
     def _who_acts_as(self, principal: str) -> list[str]:
         """Return the principal and all that reach it over memberships, dead ones included: they are asked anyway."""
@@ -164,13 +174,13 @@ class _Search:
         frontier = list(exposed)
         count = 0
         for edge_id in frontier:
-            for child in self.view.under.get(edge_id, ()):
+            for child in self._made_under(edge_id):
                 count += 1
                 if count % SLICE == 0:
                     yield
-                if child not in self.pending and child not in self.result.ended:
-                    self.pending[child] = self.view.edges[child]
-                    frontier.append(child)
+                if child.edge_id not in self.pending and child.edge_id not in self.result.ended:
+                    self.pending[child.edge_id] = child
+                    frontier.append(child.edge_id)
 
     def _judge(self, exposed: dict[str, Edge]) -> Generator[None, None, list[Edge]]:
         """Return those that stay, as they then stand, all judged on what was settled before this round."""
@@ -214,19 +224,18 @@ class _Search:
 
     def _below_the_settled(self, settled: list[Edge]) -> Generator[None, None, dict[str, Edge]]:
         exposed: dict[str, Edge] = {}
-        frontier = [edge.edge_id for edge in settled]
-        for edge_id in frontier:
+        frontier = list(settled)
+        for edge in frontier:
             yield
-            for child_id in self._often(sorted(self._children(edge_id))):
+            for child_id in self._often(sorted(self._children(edge.edge_id))):
                 if child_id is None:
                     yield
                 elif self.support.own(self.pending[child_id]):
-                    self._settle(child_id)
-                    frontier.append(child_id)
+                    frontier.append(self._settle(child_id))
                 else:
                     exposed[child_id] = self.pending[child_id]
             # Whoever found nothing before may find this one now.
-            exposed.update(self._may_move_under(edge_id))
+            exposed.update(self._may_move_under(edge))
         return exposed
 
     @staticmethod
@@ -237,17 +246,17 @@ class _Search:
             if count % SLICE == 0:
                 yield None
 
-    def _settle(self, edge_id: str) -> None:
-        del self.pending[edge_id]
+    def _settle(self, edge_id: str) -> Edge:
         self.lost.discard(edge_id)
+        return self.pending.pop(edge_id)
 
-    def _children(self, edge_id: str) -> Iterator[str]:
-        return (each for each in self.view.under.get(edge_id, ()) if each in self.pending)
+    def _children(self, edge_id: str) -> list[str]:
+        return [each for each in self.view.under.get(edge_id, ()) if each in self.pending]
 
-    def _may_move_under(self, edge_id: str) -> Iterator[tuple[str, Edge]]:
+    def _may_move_under(self, edge: Edge) -> Iterator[tuple[str, Edge]]:
         if not self.lost:
             return
-        for holder in self._who_acts_as(self.view.edges[edge_id].to):
+        for holder in self._who_acts_as(edge.to):
             for each in self.view.outgoing(EdgeType.DELEGATES, holder):
                 if each.edge_id in self.lost:
                     yield each.edge_id, each

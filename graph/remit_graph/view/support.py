@@ -89,7 +89,10 @@ class Support:
 
     def _rested_on(self, delegation: Edge, ground: Ground) -> bool:
         """Whether the delegation was contained in this ground before anything changed."""
-        right, authority = (self.view.edges[each.edge_id] for each in (ground.right, ground.authority))
+        right, authority = (self.view.edges.get(each.edge_id) for each in (ground.right, ground.authority))
+        if right is None or authority is None:
+            # It was there when the search began, which pauses now and then.
+            return False
         before = Ground(right=right, authority=authority, above=frozenset())
         return check_delegation(delegation, [before], self.bounds).edge is not None
 
