@@ -124,10 +124,12 @@ async def test_an_altered_beginning_is_found(request: pytest.FixtureRequest, tmp
 
     for altered in (
         [_line({**header, "base": {**header["base"], "hash": "0" * 64}}), *lines[1:]],
+        [_line({**header, "base": {**header["base"], "hash": "none"}}), *lines[1:]],
         [_line({**header, "base": "none"}), *lines[1:]],
         [_line({**header, "remit_backup": 3}), *lines[1:]],
         [lines[0], _line(["i", "AAAA"]), *lines[2:]],
         [lines[0], _line(["i", "?"]), *lines[2:]],
+        [lines[0], _line(["i", "AAA\u00c1"]), *lines[2:]],
         [lines[0], *lines[2:]],
         [*lines[:2], _line(["k", "r-0", None, 1, "null", None]), *lines[2:]],
         [*lines[:2], _line(["w", "receipt"]), *lines[2:]],

@@ -185,6 +185,16 @@ def _a_row_of_other_types(backup: Path, lines: Lines) -> None:
     rewrite(backup, [lines[0], ["r", "1", *lines[1][2:]], *lines[2:]])
 
 
+def _a_lone_surrogate(backup: Path, _lines: Lines) -> None:
+    text = gzip.decompress(backup.read_bytes())
+    backup.write_bytes(gzip.compress(text.replace(b"human:1", rb"human:\ud800")))
+
+
+def _a_thousand_brackets(backup: Path, _lines: Lines) -> None:
+    text = gzip.decompress(backup.read_bytes()).splitlines(keepends=True)
+    backup.write_bytes(gzip.compress(b"".join([text[0], b"[" * 100_000, b"\n", *text[1:]])))
+
+
 def _an_end_of_other_members(backup: Path, lines: Lines) -> None:
     rewrite(backup, [*lines[:-1], {"end": True}])
 
@@ -217,6 +227,8 @@ FAULTS: list[tuple[Callable[[Path, Lines], None], str]] = [
     (_other_counts, "does not hold as much"),
     (_a_line_of_another_kind, "line that is not well formed"),
     (_a_row_of_other_types, "line that is not well formed"),
+    (_a_lone_surrogate, "line that is not well formed"),
+    (_a_thousand_brackets, "line that is not well formed"),
     (_an_end_of_other_members, "line that is not well formed"),
     (_more_after_the_end, "goes on after its end"),
     (_gone, "cannot be read: No such file"),

@@ -19,7 +19,6 @@ chain is verified too, so that what fits the digest and was not written by a led
 from __future__ import annotations
 
 from base64 import b64decode, b64encode
-from binascii import Error as Base64Error
 from dataclasses import asdict, dataclass, fields
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
@@ -200,7 +199,8 @@ def parse_image(document: Sequence[Any]) -> bytes:
     _, text = _of_types(document, (str, str))
     try:
         return b64decode(text, validate=True)
-    except Base64Error as error:
+    except ValueError as error:
+        # Not base64, or no ASCII at all.
         raise ModelError("holds a line that is not well formed") from error
 
 

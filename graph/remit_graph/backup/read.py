@@ -51,6 +51,9 @@ MAX_LINE: Final = 64 << 20
 
 MALFORMED: Final = "holds a line that is not well formed"
 
+_NO_TEXT: Final = (ValueError, RecursionError)
+"""What is raised for what no ledger has ever held: no UTF-8, no JSON, no hash, lone surrogates, a thousand brackets."""
+
 T = TypeVar("T")
 
 
@@ -162,6 +165,8 @@ class BackupReader:
             self._hash = verify_rows(rows, previous=self._hash, after=self._reached)
         except ChainBroken as error:
             raise BackupRefused(self._path, f"was altered: {error.message}") from error
+        except _NO_TEXT as error:
+            raise BackupRefused(self._path, MALFORMED) from error
         stored = Stored(rows=tuple(rows), answer=answer)
         if request_of(stored) != (None if answer is None else (answer.request_id, answer.fingerprint)):
             raise BackupRefused(self._path, f"was altered: revision {rows[0].revision} has another answer")
@@ -208,7 +213,7 @@ class BackupReader:
             self._latest = line
             try:
                 document = json.loads(line)
-            except ValueError as error:
+            except _NO_TEXT as error:
                 what = "is cut short" if line[-1:] != b"\n" else MALFORMED
                 raise BackupRefused(self._path, what) from error
             if not isinstance(document, dict | list):
