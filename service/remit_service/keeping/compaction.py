@@ -145,6 +145,8 @@ async def compact(
     anchored_at = 0
     if plan.base > plan.before:
         anchored_at = await _cut(replica, submit, plan.base)
+        # Whoever asks this process is told at once where history begins.
+        await replica.catch_up()
     rows = answers = 0
     while True:
         swept = await ledger.sweep(retention)

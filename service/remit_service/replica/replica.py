@@ -62,7 +62,8 @@ class Replica:
     Attributes:
         view: The graph.
         past: How to go back a minute.
-        head: Where the ledger stood when the view got its last entry; None before the first load.
+        head: Where the ledger stood when the view got its last entry, and where its history began when that was last
+            asked; None before the first load.
         stopped_by: Why no further entry can be taken, or None.
         trouble: Why the ledger could not be followed when it was last tried, or None.
         load_failures: Loads that did not succeed.
@@ -341,6 +342,9 @@ class Replica:
         except ForeignStore:
             self._forget()
             raise
+        if self.head is not None:
+            # No revision says that history was cut, so that only the ledger's own head tells where it begins now.
+            self.head = replace(self.head, base=max(self.head.base, head.base))
         self._fresh.aim(started, head.revision)
         self._fresh.reached(self.view.revision)
         return head
