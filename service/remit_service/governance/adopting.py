@@ -28,10 +28,10 @@ from remit_graph.model.builtin import Governance
 from remit_graph.model.instant import format_instant
 from remit_graph.view.apply import apply_changes
 from remit_graph.view.journal import Journal
+from remit_service.governance.becoming import Decided
 from remit_service.governance.chosen import Choice
 from remit_service.governance.consequences import concluded
 from remit_service.governance.foreign import Edit, edits_of, hands_on
-from remit_service.governance.impact import Impact
 from remit_service.governance.law import Actor, permitted, refused_by_policy
 from remit_service.writer.command import Accepted, Refused, Submission
 
@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from remit_graph.view.state import View
     from remit_service.governance.governor import Governor, Order
     from remit_service.keeping.drift import DriftWatch
+    from remit_service.point import DecisionPoint
     from remit_service.policy import Policy
     from remit_service.writer.command import Verdict
 
@@ -112,6 +113,23 @@ class Terms:
         return Actor(principal=edit.actor, approval_id=self.approval_id)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attempt:
+    """What would come of the edits that are meant, tried one after the other.
+
+    Attributes:
+        told: What would come of each, without those that go along with another.
+        brought: Nodes that would go along.
+        left: How many edits are neither.
+        decided: All that would be changed.
+    """
+
+    told: Sequence[Told]
+    brought: Sequence[Finding]
+    left: int
+    decided: Decided
+
+
 async def adopt(
     governor: Governor,
     watch: DriftWatch,
@@ -134,7 +152,7 @@ async def adopt(
         LedgerError: the store cannot be asked; nothing was changed. Where it is gone in the middle, that is told of
             each edit.
     """
-    graph, point = watch.graph, governor.point
+    graph = watch.graph
     # (1) Find.
     found = [] if graph is None else await watch.look()
     meant = terms.choice.among(found, () if graph is None else graph.parts())
@@ -144,25 +162,25 @@ async def adopt(
         delegator = hands_on(finding)
         return delegator if delegator is not None and speaks_for(delegator) else order.actor
 
-    tried = _tried(edits_of(meant, point.view, actor_of), terms, point.policy, point.view, point.now())
-    accepted = [each for each in tried if each.refused is None]
-    brought = _brought_along([each.edit for each in accepted], found)
-    told = [each for each in tried if each.edit.finding not in brought]
-    accepted = [each for each in accepted if each.edit.finding not in brought]
-    left = len([each for each in found if each not in meant and each not in brought])
-    answer = partial(_answer, brought=brought, left=left, dry_run=terms.dry_run)
+    attempt = _attempted(governor.point, found, meant, actor_of, terms)
+    answer = partial(_answer, brought=attempt.brought, left=attempt.left, dry_run=terms.dry_run)
     if terms.dry_run or graph is None:
-        changes = [change for each in accepted for change in each.changes]
-        more = {"impact": await Impact(point, governor.log).of(changes)} if terms.impact else {}
-        return answer(told) | more
+
+        async def again() -> Decided | Refused:
+            return _attempted(governor.point, found, meant, actor_of, terms).decided
+
+        more = {"impact": await governor.impact.of(attempt.decided, again)} if terms.impact else {}
+        return answer(attempt.told) | more
+    accepted = [each.edit for each in attempt.told if each.refused is None]
     # (3) Set aside.
-    await _set_aside(graph, [*(each.edit.finding for each in accepted), *brought], order, terms.reason or REASON)
+    going = [*(each.finding for each in accepted), *attempt.brought]
+    await _set_aside(graph, going, order, terms.reason or REASON)
     # (4) Give the commands.
-    done = [await _given(governor, each.edit, order, terms) for each in accepted]
+    done = [await _given(governor, each, order, terms) for each in accepted]
     # (5) Look again. What came of the commands is told also where the store is gone by now; the watch looks by itself.
     with contextlib.suppress(LedgerError):
         await watch.look()
-    return answer([*done, *(each for each in told if each.refused is not None)])
+    return answer([*done, *(each for each in attempt.told if each.refused is not None)])
 
 
 async def quarantine(governor: Governor, watch: DriftWatch, order: Order, terms: Terms) -> dict[str, Any] | Refused:
@@ -217,6 +235,29 @@ def _answer(told: Sequence[Told], *, brought: Sequence[Finding], left: int, dry_
         "left": left,
         "dry_run": dry_run,
     }
+
+
+def _attempted(
+    point: DecisionPoint,
+    found: Sequence[Finding],
+    meant: Sequence[Finding],
+    actor_of: Callable[[Finding], str],
+    terms: Terms,
+) -> Attempt:
+    """Try the edits that are meant on the graph of now."""
+    view, at = point.view, point.now()
+    tried = _tried(edits_of(meant, view, actor_of), terms, point.policy, view, at)
+    brought = _brought_along([each.edit for each in tried if each.refused is None], found)
+    along = {each.edit_id for each in brought}
+    told = [each for each in tried if each.edit.finding.edit_id not in along]
+    gone = along | {each.edit_id for each in meant}
+    changes = tuple(change for each in told if each.refused is None for change in each.changes)
+    return Attempt(
+        told=told,
+        brought=brought,
+        left=sum(each.edit_id not in gone for each in found),
+        decided=Decided.on(view, Accepted(changes=changes, result={})),
+    )
 
 
 def _tried(edits: Sequence[Edit], terms: Terms, policy: Policy, view: View, at: Instant) -> list[Told]:

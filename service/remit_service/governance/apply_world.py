@@ -15,6 +15,7 @@ from remit_graph.model.builtin import Governance
 from remit_graph.world.load import load_world
 from remit_graph.world.of_view import PastEdges, ViewHistory, world_of
 from remit_graph.world.plan import Plan, plan_world
+from remit_service.governance.becoming import Decided
 from remit_service.governance.consequences import concluded
 from remit_service.governance.law import Actor, permitted, refused_by_policy
 from remit_service.governance.power import powers_begun, roots_made
@@ -22,13 +23,11 @@ from remit_service.governance.trying import tried
 from remit_service.writer.command import Accepted, Refused, Submission, Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from remit_graph.model.change import Change
     from remit_graph.model.instant import Instant
     from remit_graph.view.state import View
     from remit_graph.world.value import World
     from remit_service.coordinator.reply import Key
+    from remit_service.governance.governor import Governor
     from remit_service.point import DecisionPoint
 
 SYSTEM = "system"
@@ -45,7 +44,7 @@ class Applied:
         refused: Why nothing was applied, or None.
         result: What the answer says besides the plan: what ended with it.
         replayed: Whether this is the stored answer of an earlier call.
-        changes: What would be appended; of a trial alone.
+        decided: What would be appended; of a trial alone.
     """
 
     plan: Plan | None
@@ -53,7 +52,7 @@ class Applied:
     refused: Refused | None = None
     result: dict[str, Any] | None = None
     replayed: bool = False
-    changes: Sequence[Change] = ()
+    decided: Decided | None = None
 
     def record(self) -> dict[str, Any]:
         """Return the form of `--json` and of `POST /v1/graph/apply`."""
@@ -120,15 +119,34 @@ async def apply_world(
     return Applied(plan=plan, revision=done.revision, result=dict(done.verdict.result), replayed=done.replayed)
 
 
-async def try_world(point: DecisionPoint, wanted: World, *, actor: Actor) -> Applied:
+async def try_world(governor: Governor, wanted: World, *, actor: Actor) -> Applied:
     """Say what applying `wanted` would do."""
-    plan = await plan_beside(point.view, wanted)
+    plan, revision, decided = await _tried(governor, wanted, actor)
+    if isinstance(decided, Refused):
+        return Applied(plan=plan, revision=revision, refused=decided)
+    return Applied(plan=plan, revision=revision, result=dict(decided.verdict.result), decided=decided)
+
+
+async def impact_of(decided: Decided, governor: Governor, wanted: World, *, actor: Actor) -> dict[str, Any]:
+    """Return which recent verdicts a trial of `wanted` would change."""
+
+    async def again() -> Decided | Refused:
+        return (await _tried(governor, wanted, actor))[2]
+
+    return await governor.impact.of(decided, again)
+
+
+async def _tried(governor: Governor, wanted: World, actor: Actor) -> tuple[Plan, int, Decided | Refused]:
+    """Plan beside the event loop and decide on the graph of now; also the revision that this was decided at."""
+    point = governor.point
+    planned_on, planned_at = point.view, point.view.revision
+    plan = await plan_beside(planned_on, wanted)
     view, at = point.view, point.now()
-    verdict = _decided(point, view, at, actor, plan)
-    told = concluded(verdict, view, at, point.policy)
-    if isinstance(told, Refused):
-        return Applied(plan=plan, revision=view.revision, refused=told)
-    return Applied(plan=plan, revision=view.revision, result=dict(told.result), changes=told.changes)
+    if not governor.structure.stands(planned_on, planned_at):
+        plan = plan_on(view, wanted)
+    actor.decisions.clear()
+    verdict = concluded(_decided(point, view, at, actor, plan), view, at, point.policy)
+    return plan, view.revision, verdict if isinstance(verdict, Refused) else Decided.on(view, verdict)
 
 
 def _decided(point: DecisionPoint, view: View, at: Instant, actor: Actor, plan: Plan) -> Verdict:

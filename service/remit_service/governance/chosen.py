@@ -54,12 +54,12 @@ class Choice:
             if named not in kinds and named not in parts:
                 known = ", ".join(sorted(kinds)) or "none is there now"
                 raise RequestError(f"`{named}` is no kind of edit; kinds there are: {known}", pointer=f"/only/{index}")
-        return [each for each in found if self._means(each)]
-
-    def _means(self, finding: Finding) -> bool:
-        return (self.edits is None or finding.edit_id in self.edits) and (
-            self.only is None or finding.kind in self.only
-        )
+        edits, only = set(self.edits or ()), set(self.only or ())
+        return [
+            each
+            for each in found
+            if (self.edits is None or each.edit_id in edits) and (self.only is None or each.kind in only)
+        ]
 
 
 def choice_of(body: Mapping[str, Any]) -> Choice:

@@ -19,7 +19,7 @@ from remit_service.governance.verbs import VERBS, Asked, Place
 from remit_service.writer.command import Refused
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from remit_graph.view.state import View
 
@@ -51,7 +51,7 @@ class Edit:
     refused: Refused | None = None
 
 
-def edits_of(findings: list[Finding], view: View, actor_of: Callable[[Finding], str]) -> list[Edit]:
+def edits_of(findings: Sequence[Finding], view: View, actor_of: Callable[[Finding], str]) -> list[Edit]:
     """Return the edits in the order in which their commands can follow each other, each in its actor's name."""
     return [_edit(each, view, actor_of(each)) for each in sorted(findings, key=_rank)]
 

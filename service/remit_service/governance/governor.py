@@ -19,12 +19,14 @@ from typing import TYPE_CHECKING, Any
 
 from remit_service.decision.caller import Caller
 from remit_service.governance import emergency
+from remit_service.governance.becoming import Decided
 from remit_service.governance.consequences import concluded
 from remit_service.governance.ending import Target, revoke
 from remit_service.governance.impact import Impact
 from remit_service.governance.law import Actor
 from remit_service.governance.review import review
 from remit_service.governance.spec import optional, trial
+from remit_service.governance.structure import Structure
 from remit_service.governance.subtree import Found, Subtrees
 from remit_service.governance.verbs import VERBS, Asked, Place
 from remit_service.writer.command import Accepted, Done, Refused, Submission, Verdict
@@ -86,7 +88,13 @@ class Governor:
         """Stand beside a decision point; with its decision log, dry runs know what was decided lately."""
         self.point = point
         self.log = log
-        self._subtrees = Subtrees(point)
+        self.structure = Structure(point)
+        self._subtrees = Subtrees(point, self.structure)
+
+    @property
+    def impact(self) -> Impact:
+        """What looks at recorded decisions."""
+        return Impact(self.point, self.log, self.structure)
 
     async def carry_out(self, verb: str, body: Body, order: Order) -> Outcome:
         """Carry a command out, or say what it would do.
@@ -109,12 +117,12 @@ class Governor:
         """
         actor = Actor(principal=order.actor, approval_id=optional(body, "approval_id"))
         reason, (dry_run, impact) = optional(body, "reason"), trial(body)
+        if dry_run:
+            return await self._tried(asked, actor, order, impact=impact)
         # (2) Find what falls, where that is much.
         found = await self._subtrees.find(asked.target)
         decide = self._decider(asked, actor, found)
-        # (3) Decide and append, or only decide.
-        if dry_run:
-            return await self._tried(decide, actor, order, asked, impact=impact)
+        # (3) Decide and append.
         submission = Submission(
             action=asked.action.value,
             actor=order.actor,
@@ -142,21 +150,29 @@ class Governor:
 
         return decide
 
-    async def _tried(
-        self, decide: Callable[[View, Instant], Verdict], actor: Actor, order: Order, asked: Asked, *, impact: bool
-    ) -> Outcome:
-        view, at = self.point.view, self.point.now()
-        verdict = decide(view, at)
+    async def _tried(self, asked: Asked, actor: Actor, order: Order, *, impact: bool) -> Outcome:
+        """Do (2), decide on the view, and do (4)."""
+        decided, revision = await self._decided(asked, actor)
         await self.record(actor, order, asked.action.value, dry_run=True)
-        if isinstance(verdict, Refused):
-            return Outcome(body=verdict.facts, revision=view.revision, refused=verdict, dry_run=True)
-        told = {**verdict.result, "dry_run": True}
-        looking = Impact(self.point, self.log)
+        if isinstance(decided, Refused):
+            return Outcome(body=decided.facts, revision=revision, refused=decided, dry_run=True)
+        told = {**decided.verdict.result, "dry_run": True}
         if asked.target is not None or impact:
-            told["recent_decisions"] = looking.rested_on(verdict.changes)
+            told["recent_decisions"] = self.impact.rested_on(decided.verdict.changes)
         if impact:
-            told["impact"] = await looking.of(verdict.changes)
-        return Outcome(body=told, revision=view.revision, dry_run=True)
+
+            async def again() -> Decided | Refused:
+                return (await self._decided(asked, actor))[0]
+
+            told["impact"] = await self.impact.of(decided, again)
+        return Outcome(body=told, revision=revision, dry_run=True)
+
+    async def _decided(self, asked: Asked, actor: Actor) -> tuple[Decided | Refused, int]:
+        """Decide on the view, and return what comes of it and the revision of that."""
+        found = await self._subtrees.find(asked.target)
+        view = self.point.view
+        verdict = self._decider(asked, actor, found)(view, self.point.now())
+        return verdict if isinstance(verdict, Refused) else Decided.on(view, verdict), view.revision
 
     async def record(self, actor: Actor, order: Order, command: str, *, dry_run: bool = False) -> None:
         """Record what the policy was asked in the name of `actor` and answered."""
@@ -168,7 +184,7 @@ class Governor:
 
     def review(self, within_days: int) -> dict[str, Any]:
         """Return what somebody should look at; without a decision log nothing is known of use."""
-        used = None if self.log is None else Impact(self.point, self.log).used()
+        used = None if self.log is None else self.impact.used()
         return review(self.point.view, self.point.now(), self.point.policy.duties, used=used, within_days=within_days)
 
     def glass_report(self, glass_id: str) -> dict[str, Any] | None:
@@ -181,7 +197,7 @@ class Governor:
         names = ("receipt_id", "principal", "action", "resource_key", "status", "final_version")
         return {
             "break_glass": emergency.shown(record),
-            "decisions": Impact(self.point, self.log).resting_on({glass_id}),
+            "decisions": self.impact.resting_on({glass_id}),
             "receipts": [{name: each[name] for name in names if each.get(name) is not None} for each in used],
         }
 

@@ -7,24 +7,19 @@ counted and never guessed.
 from __future__ import annotations
 
 import asyncio
-from copy import copy
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from remit_graph.view.beside import beside, is_large
-from remit_graph.view.journal import Journal
 from remit_service.asking import ask_now
 from remit_service.decision.decide import decide_now, prepare
 from remit_service.evidence.recorded import NotAskable, recorded
+from remit_service.governance.becoming import Becoming
 from remit_service.governance.review import Used
-from remit_service.governance.trying import tried
 from remit_service.presenting import facts_of
-from remit_service.slices import in_slices
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from collections.abc import Set as AbstractSet
-    from contextlib import AbstractContextManager
 
     from remit_graph.model.change import Change
     from remit_graph.model.instant import Instant
@@ -33,6 +28,8 @@ if TYPE_CHECKING:
     from remit_service.decision.decision import Decision
     from remit_service.decision.request import Evaluation
     from remit_service.evidence.decision_log.ports import DecisionLog
+    from remit_service.governance.becoming import Again, Decided
+    from remit_service.governance.structure import Structure
     from remit_service.point import DecisionPoint
     from remit_service.policy import Policy
 
@@ -50,9 +47,10 @@ _DECISIONS: Final = frozenset({"decision", None})
 class Impact:
     """Looks at recorded decisions."""
 
-    def __init__(self, point: DecisionPoint, log: DecisionLog | None) -> None:
+    def __init__(self, point: DecisionPoint, log: DecisionLog | None, structure: Structure) -> None:
         """Read from `log`; where there is none, nothing is known of what was decided."""
         self._point = point
+        self._structure = structure
         self._log = log
 
     def _recent(self) -> list[Mapping[str, Any]]:
@@ -95,49 +93,41 @@ class Impact:
         ]
         return found[:MAX_SHOWN]
 
-    async def of(self, changes: Sequence[Change]) -> dict[str, Any]:
+    async def of(self, decided: Decided, again: Again) -> dict[str, Any]:
         """Decide recorded questions again, as the graph is and as it would be, and return the verdicts that differ.
 
-        Where the changes are many, the graph as it would be is that of the moment at which this began.
+        Both are of one revision for each question. Where the graph does not stand still, or the command would be
+        refused by now, the questions that are left count as skipped.
+
+        Args:
+            decided: What the command would change.
+            again: Decides it anew, where the graph has moved.
         """
         questions, skipped = self._questions()
-        trial = await self._trial(changes)
+        becoming = Becoming(self._point, self._structure, decided, again)
         changed: list[dict[str, Any]] = []
-        for start in range(0, len(questions), SLICE):
-            part = questions[start : start + SLICE]
-            before = [self._judge(evaluation, caller) for _, evaluation, caller in part]
+        asked = 0
+        while asked < len(questions) and await becoming.is_ready():
+            part = questions[asked : asked + SLICE]
+            # INVARIANT: nothing is awaited up to the end of both sides, so that they are of one revision.
             at = self._point.now()
-            with trial(at) as view:
-                after = [self._point.judge_now(evaluation, caller, view=view, at=at) for _, evaluation, caller in part]
+            before = self._judged(part, self._point.view, at)
+            with becoming.tried(at) as view:
+                after = self._judged(part, view, at)
             changed += [
                 _change(record, old, new)
                 for (record, _, _), old, new in zip(part, before, after, strict=True)
                 if _verdict(old) != _verdict(new)
             ]
+            asked += len(part)
             await asyncio.sleep(0)
-        return {
-            "decisions": len(questions),
-            "skipped": skipped,
-            "would_change": changed[:MAX_SHOWN],
-            "changed": len(changed),
-        }
+        return _told(changed, asked=asked, skipped=skipped + len(questions) - asked)
 
-    async def _trial(self, changes: Sequence[Change]) -> Callable[[Instant], AbstractContextManager[View]]:
-        """Return what gives the graph as it would be, for a moment; many edges are not tried anew for each slice."""
-        if not is_large(changes):
-            return lambda at: tried(self._point.view, changes, at)
-        view = self._point.view
-        made = await in_slices(beside(view, changes, revision=view.revision + 1, at=self._point.now()))
-        other = copy(view)
-        made.enter(other, Journal(keep=False))
-        other.grounds = {}
-        return lambda at: tried(other, made.rest, at)
+    def _judged(self, part: Sequence[_Asked], view: View, at: Instant) -> list[Decision]:
+        return [self._point.judge_now(evaluation, caller, view=view, at=at) for _, evaluation, caller in part]
 
     def _questions(self) -> tuple[list[_Asked], int]:
         return _askable(self._recent(), self._point.view)
-
-    def _judge(self, evaluation: Evaluation, caller: Caller) -> Decision:
-        return self._point.judge_now(evaluation, caller, view=self._point.view, at=self._point.now())
 
 
 def between(
@@ -185,6 +175,10 @@ def _askable(records: Iterable[Mapping[str, Any]], view: View) -> tuple[list[_As
             seen.add(key)
             found.append((record, evaluation, caller))
     return found, skipped
+
+
+def _told(changed: list[dict[str, Any]], *, asked: int, skipped: int) -> dict[str, Any]:
+    return {"decisions": asked, "skipped": skipped, "would_change": changed[:MAX_SHOWN], "changed": len(changed)}
 
 
 def _verdict(decision: Decision) -> tuple[str, str]:

@@ -16,9 +16,9 @@ from remit_service.slices import Abandoned, in_slices
 from remit_service.writer.command import Refused
 
 if TYPE_CHECKING:
-    from remit_graph.model.change import Entry
     from remit_graph.model.instant import Instant
     from remit_graph.view.state import View
+    from remit_service.governance.structure import Structure
     from remit_service.point import DecisionPoint
 
 LARGE: Final = 1_000
@@ -26,11 +26,6 @@ LARGE: Final = 1_000
 
 ATTEMPTS: Final = 3
 """How often a search begins anew because the graph moved meanwhile."""
-
-_STRUCTURE: Final = frozenset(
-    {"edge.begin", "edges.end", "epoch.set", "principal.end", "principal.put", "realm.set", "action.put", "action.end"}
-)
-"""Kinds of change that can alter what rests on what."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,21 +45,16 @@ class Found:
 class Subtrees:
     """Looks for large subtrees on one decision point."""
 
-    def __init__(self, point: DecisionPoint) -> None:
-        """Watch for changes of structure."""
+    def __init__(self, point: DecisionPoint, structure: Structure) -> None:
+        """Look at the graph of a decision point, whose structure is watched."""
         self._point = point
-        self._moved_at = 0
-        point.replica.subscribe(self._note)
-
-    def _note(self, entry: Entry) -> None:
-        if any(change.kind in _STRUCTURE for change in entry.changes):
-            self._moved_at = entry.revision
+        self._structure = structure
 
     def holds(self, found: Found, view: View) -> bool:
         """Whether `found` is true of `view`: nothing moved since, and no other command of the batch is tried on it."""
         head = self._point.replica.head
         stands = head is not None and view.revision == head.revision
-        return stands and view is found.view and self._moved_at <= found.revision
+        return stands and view is found.view and self._structure.stands(view, found.revision)
 
     async def find(self, target: Target | None) -> Found | None:
         """Return what falls with a target, or None where it is small, or where the graph does not stand still."""
@@ -85,7 +75,7 @@ class Subtrees:
         begun_at = view.revision
 
         def stands() -> bool:
-            return self._moved_at <= begun_at and self._point.view is view
+            return self._structure.stands(view, begun_at)
 
         try:
             fallen = await in_slices(falling(view, named, at, self._point.policy.scales), holds=stands)

@@ -15,9 +15,8 @@ from remit_service.decision.request import RequestError
 from remit_service.drawing.chains import paths_figure
 from remit_service.drawing.formats import Format
 from remit_service.governance import reading
-from remit_service.governance.apply_world import Applied, apply_world, read_world, try_world
+from remit_service.governance.apply_world import Applied, apply_world, impact_of, read_world, try_world
 from remit_service.governance.governor import Outcome
-from remit_service.governance.impact import Impact
 from remit_service.governance.law import Actor
 from remit_service.governance.review import EXPIRING_DAYS
 from remit_service.governance.spec import COMMON, optional, refuse_unknown, text, trial
@@ -165,14 +164,16 @@ def _add_worlds(router: APIRouter, desk: Desk) -> None:
         reason, (dry_run, impact) = optional(document, "reason"), trial(document)
         wanted = await _world(desk, text(document, "world"))
         if dry_run:
-            applied = await try_world(desk.point, wanted, actor=who)
+            applied = await try_world(desk.governor, wanted, actor=who)
         else:
             applied = await apply_world(desk.point, wanted, actor=who, reason=reason, key=order.key)
         await desk.governor.record(who, order, Governance.APPLY_WORLD.value, dry_run=dry_run)
         if applied.refused is not None:
             outcome = Outcome(body=applied.refused.facts, revision=applied.revision, refused=applied.refused)
             raise ProblemError(desk.problem(caller, outcome))
-        more = {"impact": await Impact(desk.point, desk.governor.log).of(applied.changes)} if impact else {}
+        more = {}
+        if impact and applied.decided is not None:
+            more["impact"] = await impact_of(applied.decided, desk.governor, wanted, actor=who)
         return _applied(desk, applied, dry_run=dry_run, more=more)
 
 
