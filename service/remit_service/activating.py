@@ -182,7 +182,7 @@ class Following:
         bundle = bundle_in(archive, revision)
         try:
             return self._make(bundle)
-        except (EngineError, ModelError, LookupError, TypeError, ValueError) as error:
+        except (EngineError, ModelError) as error:
             raise PolicyNotTaken(
                 f"the policy `{revision}` that is in force cannot be evaluated here: {error}", advice=_ADVICE
             ) from error

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from remit_graph.errors import ModelError
 from remit_service.bundle.serve import Published, published
 from remit_service.coordination.tables import Tables, tables_of
 from remit_service.decision.reasons import ReasonTable
@@ -71,16 +72,27 @@ def policy_of(bundle: Bundle, engine: PolicyEngine | None = None, *, leases: Lea
         leases: How long things are held; the defaults where it is None.
 
     Raises:
-        ModelError: a table of it is none.
+        EngineError: it cannot be compiled.
+        ModelError: its data is not what decisions read.
     """
     embedded = EmbeddedEngine(bundle)
+    try:
+        return _with_data(bundle, embedded, engine or embedded, leases)
+    except (AttributeError, LookupError, TypeError, ValueError) as error:
+        # Data is whatever somebody wrote into the files: a table may be a number, and a row lack a member.
+        raise ModelError(
+            f"the data of the policy is not what decisions read: {type(error).__name__}: {error}"
+        ) from error
+
+
+def _with_data(bundle: Bundle, embedded: EmbeddedEngine, engine: PolicyEngine, leases: LeasePolicy | None) -> Policy:
     data = msgspec.json.decode(bundle.data_json)
     reasons = ReasonTable(data["remit"]["reasons"]["codes"])
     scales = {name: tuple(values) for name, values in data["remit"]["config"]["scales"].items()}
     return Policy(
         bundle=bundle,
         embedded=embedded,
-        engine=engine or embedded,
+        engine=engine,
         reader=DecisionReader(codes=reasons.codes, revision=bundle.revision),
         reasons=reasons,
         scales=scales,

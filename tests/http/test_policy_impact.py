@@ -106,3 +106,32 @@ def test_what_is_no_decision_log_is_refused(recorded: tuple[str, Path], tmp_path
 
     assert result.exit_code != 0
     assert "notes.jsonl:1" in f"{result.exception} {result.output}"
+
+
+def test_a_folder_without_a_decision_log_is_refused(recorded: tuple[str, Path], tmp_path: Path) -> None:
+    """Nothing was looked at, which is not the same as that no verdict would change."""
+    store, log = recorded
+
+    empty = remit("--store", store, "policy", "impact", "--decisions", str(log), "--decisions", str(tmp_path))
+    missing = remit("--store", store, "policy", "impact", "--decisions", str(tmp_path / "nowhere"))
+
+    assert (empty.exit_code, missing.exit_code) == (2, 2)
+    assert json.loads(empty.stdout)["error"]["messages"][0] == (
+        f"`{tmp_path}` holds no decision log: no file of it ends in .jsonl"
+    )
+
+
+def test_verdicts_are_compared_with_the_policy_that_the_store_has_in_force(tmp_path: Path) -> None:
+    """Another one than that of the settings: what it refuses would be permitted by the shipped one."""
+    store = f"sqlite:///{tmp_path / 'remit.db'}"
+    settings = Settings(store=store, world=SEO, decision_log=f"file:{tmp_path / 'log'}")
+    assert asyncio.run(record(settings)) == ["permit", "permit", "permit", "deny"]
+    other = policy_that_refuses("UPDATE_CANONICAL", tmp_path / "policy")
+    revision = json.loads(remit("--store", store, "policy", "activate", str(other)).stdout)["policy_revision"]
+
+    result = remit("--store", store, "policy", "impact", "--decisions", str(tmp_path / "log"))
+    document = json.loads(result.stdout)
+
+    assert (result.exit_code, document["policy_revision"]) == (1, revision)
+    (changed,) = document["impact"]["would_change"]
+    assert (changed["before"]["effect"], changed["after"]["effect"]) == ("deny", "permit")

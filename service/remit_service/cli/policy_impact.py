@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import msgspec
 import typer
 
-from remit_service.activating import bundle_of_history
+from remit_service.activating import bundle_in
 from remit_service.bootstrap import running_point
 from remit_service.bundle.build import build_bundle
 from remit_service.bundle.folder import read_folder, shipped_policy
@@ -27,7 +27,7 @@ from remit_service.policy import Policy, policy_of
 def impact(
     context: typer.Context,
     decisions: Annotated[
-        list[Path], typer.Option("--decisions", help="A file of a decision log, or a folder of them.")
+        list[Path], typer.Option("--decisions", help="A file of a decision log, or a folder of them.", exists=True)
     ],
     folder: Annotated[
         Path | None, typer.Argument(help="Folder of the other policy; the shipped one if left out.", file_okay=False)
@@ -38,10 +38,10 @@ def impact(
 
     async def work() -> int:
         other = policy_of(build_bundle(read_folder(folder or shipped_policy())))
-        records = list(_records(decisions))
+        files = [file for place in decisions for file in _files(place)]
         async with running_point(call.settings_of_store(), Unrecorded(), activate=False) as point:
-            current = await _in_force(point)
-            found = between(point, records, current, other)
+            current = _in_force(point)
+            found = between(point, _records(files), current, other)
         document = {"policy_revision": current.revision, "other_policy_revision": other.revision, "impact": found}
         call.output.show(document, lambda console: print_impact(console, document))
         return REFUSED if found["changed"] else DONE
@@ -49,19 +49,40 @@ def impact(
     run(call, work)
 
 
-async def _in_force(point: DecisionPoint) -> Policy:
-    """Return the policy that the store says is in force; where it says none, that of the settings."""
+def _in_force(point: DecisionPoint) -> Policy:
+    """Return the policy that the store says is in force; where it says none, that of the settings.
+
+    Raises:
+        PolicyNotTaken: the store does not hold it.
+    """
     revision = point.view.policy_revision
-    bundle = None if revision is None else await bundle_of_history(point.ledger, revision)
-    return point.policy if bundle is None else policy_of(bundle)
+    if revision is None or revision == point.policy.revision:
+        return policy_of(point.policy.bundle)
+    return policy_of(bundle_in(point.view.policy_archive, revision))
 
 
-def _records(places: Sequence[Path]) -> Iterator[Mapping[str, Any]]:
-    """Iterate the records of files, oldest first; a line that is no record is refused by name."""
-    files = [each for place in places for each in (sorted(place.glob("*.jsonl")) if place.is_dir() else [place])]
+def _files(place: Path) -> list[Path]:
+    """Return the files of a place, oldest first.
+
+    Raises:
+        Failure: it is a folder that holds none.
+    """
+    if not place.is_dir():
+        return [place]
+    found = sorted(place.glob("*.jsonl"))
+    if not found:
+        advice = "name the folder that `decision_log` of the service names, or a file of it"
+        raise Failure(f"`{place}` holds no decision log: no file of it ends in .jsonl", advice=advice)
+    return found
+
+
+def _records(files: Sequence[Path]) -> Iterator[Mapping[str, Any]]:
+    """Iterate the records of files, as they are read; a line that is no record is refused by name."""
     for file in files:
-        for number, line in enumerate(file.read_bytes().splitlines(), 1):
-            try:
-                yield msgspec.json.decode(read_line(line)[2])
-            except (StreamBroken, msgspec.MsgspecError) as error:
-                raise Failure(f"{file}:{number}: {error}", advice="name the files that `remit serve` writes") from error
+        with file.open("rb") as lines:
+            for number, line in enumerate(lines, 1):
+                try:
+                    yield msgspec.json.decode(read_line(line)[2])
+                except (StreamBroken, msgspec.MsgspecError) as error:
+                    message = f"{file}:{number}: {error}"
+                    raise Failure(message, advice="name the files that `remit serve` writes") from error

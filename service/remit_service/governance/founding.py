@@ -77,7 +77,7 @@ async def recover_policy(point: DecisionPoint, *, revision: str, reason: str) ->
     Raises:
         LedgerError: nothing was appended, or the history cannot be read.
         PolicyNotTaken: what the history holds is not that bundle.
-        BundleRefused, EngineError: this program cannot evaluate it.
+        BundleRefused, EngineError, ModelError: this program cannot evaluate it.
     """
     bundle = await bundle_of_history(point.ledger, revision)
     if bundle is None:

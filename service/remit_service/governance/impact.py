@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from functools import partial
+from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final
 
 from remit_service.asking import ask_now
@@ -18,7 +19,7 @@ from remit_service.governance.review import Used
 from remit_service.presenting import facts_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from collections.abc import Set as AbstractSet
 
     from remit_graph.model.change import Change
@@ -103,7 +104,8 @@ class Impact:
             decided: What the command would change.
             again: Decides it anew, where the graph has moved.
         """
-        questions, skipped = self._questions()
+        askable = _Askable(self._point.view)
+        questions = list(askable.among(self._recent()))
         becoming = Becoming(self._point, self._structure, decided, again)
         changed: list[dict[str, Any]] = []
         asked = 0
@@ -121,13 +123,10 @@ class Impact:
             ]
             asked += len(part)
             await asyncio.sleep(0)
-        return _told(changed, asked=asked, skipped=skipped + len(questions) - asked)
+        return _told(changed, asked=asked, skipped=askable.skipped + len(questions) - asked)
 
     def _judged(self, part: Sequence[_Asked], view: View, at: Instant) -> list[Decision]:
         return [self._point.judge_now(evaluation, caller, view=view, at=at) for _, evaluation, caller in part]
-
-    def _questions(self) -> tuple[list[_Asked], int]:
-        return _askable(self._recent(), self._point.view)
 
 
 def between(
@@ -137,44 +136,58 @@ def between(
 
     Args:
         point: Whose graph.
-        records: Of a decision log; what is no decision is passed over.
+        records: Of a decision log; what is no decision is passed over, and none is kept that differs in nothing.
         current: The policy in force.
         other: The one that may be put in force.
     """
-    decisions = [each for each in records if each.get("kind") in _DECISIONS]
-    questions, skipped = _askable(decisions, point.view)
     view, at = point.view, point.now()
+    questions = _Askable(view)
     changed: list[dict[str, Any]] = []
-    for record, evaluation, caller in questions:
-        before, after = (_under(policy, evaluation, caller, view, at) for policy in (current, other))
+    for record, evaluation, caller in questions.among(records):
+        before, after = (_decided(policy, evaluation, caller, view, at) for policy in (current, other))
         if _verdict(before) != _verdict(after):
             changed.append(_change(record, before, after))
-    return {"decisions": len(questions), "skipped": skipped, "would_change": changed, "changed": len(changed)}
+    told = {"decisions": questions.found, "skipped": questions.skipped}
+    return {**told, "would_change": changed, "changed": len(changed)}
 
 
-def _under(policy: Policy, evaluation: Evaluation, caller: Caller, view: View, at: Instant) -> Decision:
+def _decided(policy: Policy, evaluation: Evaluation, caller: Caller, view: View, at: Instant) -> Decision:
     collect = partial(facts_of, tables=policy.tables)
     prepared = prepare(evaluation, caller, view, at, rules=policy, coordination=collect)
     return decide_now(prepared, partial(ask_now, policy), rules=policy)
 
 
-def _askable(records: Iterable[Mapping[str, Any]], view: View) -> tuple[list[_Asked], int]:
-    """Return the different questions that can be put again, with a record of each, and how many cannot."""
-    found: list[_Asked] = []
-    seen: set[str] = set()
-    skipped = 0
-    for record in records:
-        try:
-            asked = recorded(record, view)
-        except NotAskable:
-            skipped += 1
-            continue
-        evaluation, caller = asked.evaluation, asked.caller
-        key = repr((evaluation.record(), caller.name))
-        if key not in seen:
-            seen.add(key)
-            found.append((record, evaluation, caller))
-    return found, skipped
+class _Askable:
+    """The different questions that can be put again, with a record of each.
+
+    Attributes:
+        found: How many there are so far.
+        skipped: How many decisions cannot be asked again.
+    """
+
+    def __init__(self, view: View) -> None:
+        """Read them as `view` has it."""
+        self.found = 0
+        self.skipped = 0
+        self._view = view
+        self._seen: set[bytes] = set()
+
+    def among(self, records: Iterable[Mapping[str, Any]]) -> Iterator[_Asked]:
+        """Iterate those of records; of what was asked before no more than a digest is kept."""
+        for record in records:
+            if record.get("kind") not in _DECISIONS:
+                continue
+            try:
+                asked = recorded(record, self._view)
+            except NotAskable:
+                self.skipped += 1
+                continue
+            evaluation, caller = asked.evaluation, asked.caller
+            digest = sha256(repr((evaluation.record(), caller.name)).encode()).digest()
+            if digest not in self._seen:
+                self._seen.add(digest)
+                self.found += 1
+                yield record, evaluation, caller
 
 
 def _told(changed: list[dict[str, Any]], *, asked: int, skipped: int) -> dict[str, Any]:
