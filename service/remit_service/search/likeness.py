@@ -13,6 +13,7 @@ in a selector, in a lease or by chance, there is no shape. Where the bundle may 
 
 from __future__ import annotations
 
+from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -41,7 +42,7 @@ class Alike:
 
 
 def shape_of(prepared: Prepared) -> bytes | None:
-    """Return the facts of a question without the names of its resource, or None where they matter."""
+    """Return a digest of the facts of a question without the names of its resource, or None where they matter."""
     document = prepared.facts.document
     resource, asked = document["resource"], document["request"]["resource"]
     key, identifier = resource["key"], asked["id"]
@@ -65,7 +66,10 @@ def shape_of(prepared: Prepared) -> bytes | None:
     }
     encoded = msgspec.json.encode(shape)
     left_out = (tail, *names.edges)
-    return None if any(msgspec.json.encode(each)[1:-1] in encoded for each in left_out) else encoded
+    if any(msgspec.json.encode(each)[1:-1] in encoded for each in left_out):
+        return None
+    # The facts take kilobytes, and a page may meet thousands of shapes.
+    return sha256(encoded).digest()
 
 
 class _Names:

@@ -76,7 +76,9 @@ class Walk:
         question = candidate_question(self._query, candidate)
         prepared = self._point.prepare_now(question, self._caller, view=view, at=at)
         policy = self._point.policy
-        shape = None if policy.tells_names_apart else shape_of(prepared)
+        # Subjects and actions differ in more than the name of a resource, so that no two of them have one shape.
+        may_share = self._query.kind == "resource" and not policy.tells_names_apart
+        shape = shape_of(prepared) if may_share else None
         outcome = self._alike.find(policy.revision, shape)
         if outcome is None:
             decision = self._point.judge(prepared)
