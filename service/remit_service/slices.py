@@ -21,6 +21,20 @@ GROWTH: Final = 0.1
 T = TypeVar("T")
 
 
+class Pause:
+    """Lets others run when it was called for a whole slice without letting them."""
+
+    def __init__(self) -> None:
+        """Begin the first slice."""
+        self._since = perf_counter()
+
+    async def __call__(self) -> None:
+        """Give way, if it is time."""
+        if perf_counter() - self._since >= SLICE_SECONDS:
+            await asyncio.sleep(0)
+            self._since = perf_counter()
+
+
 class Abandoned(Exception):
     """What was worked on is not there any more."""
 

@@ -4,16 +4,14 @@ A checkpoint counts only if its digest stands in the hash chain, as an `anchor` 
 who can write a checkpoint, and nothing else, can say what the graph is. One that does not count costs time and nothing
 else: the ledger is then read from its first row on, or from the base where its history was cut (`remit_graph.history`).
 
-A load may take a minute. It never keeps the event loop for longer than `SLICE_SECONDS`, so that health is answered.
+A load may take a minute, and never keeps the event loop for longer than a slice (`slices`), so that health is answered.
 """
 
 from __future__ import annotations
 
-import asyncio
 import gc
 from contextlib import contextmanager
 from dataclasses import dataclass
-from time import perf_counter
 from typing import TYPE_CHECKING, Any, Final
 
 import structlog
@@ -24,6 +22,7 @@ from remit_graph.view.apply import applying
 from remit_graph.view.image import lines_of
 from remit_graph.view.image_read import Restoring
 from remit_graph.view.state import View
+from remit_service.slices import Pause
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -36,9 +35,6 @@ if TYPE_CHECKING:
 
 CHUNK: Final = 2_000
 """Revisions read at once."""
-
-SLICE_SECONDS: Final = 0.005
-"""After so long others get their turn (rules.md 13)."""
 
 FREEZE_FROM: Final = 100_000
 """Objects that make a collection longer than a decision may wait."""
@@ -258,18 +254,3 @@ def malformed(entry: Entry, error: Exception) -> LedgerError:
         advice="run `remit store check`; a backup from before that revision can be restored",
         revision=entry.revision,
     )
-
-
-class Pause:
-    """Lets others run when it was called for `SLICE_SECONDS` without one."""
-
-    def __init__(self, slice_seconds: float = SLICE_SECONDS) -> None:
-        """Begin the first slice."""
-        self._slice = slice_seconds
-        self._since = perf_counter()
-
-    async def __call__(self) -> None:
-        """Give way, if it is time."""
-        if perf_counter() - self._since >= self._slice:
-            await asyncio.sleep(0)
-            self._since = perf_counter()

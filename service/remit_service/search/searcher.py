@@ -16,6 +16,7 @@ from remit_service.search.page import Page
 from remit_service.search.query import MAX_LIMIT
 from remit_service.search.token import PageToken, seal, unseal
 from remit_service.search.walk import Walk
+from remit_service.slices import SLICE_SECONDS
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
@@ -25,9 +26,6 @@ if TYPE_CHECKING:
     from remit_service.decision.caller import Caller
     from remit_service.search.ports import Searchable
     from remit_service.search.query import Moment, Query
-
-SLICE_SECONDS: Final = 0.005
-"""Decisions wait no longer than this for a search (rules.md 13)."""
 
 DEADLINE_SECONDS: Final = 2.0
 """After this a page ends with what was found, and says so."""
