@@ -223,7 +223,7 @@ class Replica:
                 if is_large(entry.changes):
                     self._take_all(small)
                     small = []
-                    await self._take_large(entry, made)
+                    await self._take_large(entry, made if entry is entries[0] else None)
                 else:
                     small.append(entry)
             self._take_all(small)
