@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 from fastapi import Path, Query, Request, Response
@@ -24,7 +23,6 @@ if TYPE_CHECKING:
 
     from remit_service.decision.caller import Caller
     from remit_service.http.coordination.desk import Desk
-    from remit_service.http.polls import Poll
 
 TAGS: Final[Tags] = ["queues"]
 PATH: Final = "/v1/waiters/{waiter_id}"
@@ -120,20 +118,8 @@ def _add_notices(router: APIRouter, desk: Desk) -> None:
         found = desk.signals.news(subject, after)
         if wait and not found:
             async with desk.polls.open(exchange) as poll:
-                found = await _wait_for_news(desk, subject, after, wait, poll)
+                found = await poll.news(desk.signals.wait_for_news(subject, after=after, within_seconds=wait)) or []
         return json({"notices": [_notice(each, caller) for each in found]})
-
-
-async def _wait_for_news(desk: Desk, subject: str, after: str | None, seconds: int, poll: Poll) -> list[Any]:
-    """Look again whenever the view moves, until there is news or the time is over."""
-    point = desk.coordinator.point
-    deadline = point.clock.monotonic() + seconds
-    while not ((found := desk.signals.news(subject, after)) or poll.is_over):
-        left = deadline - point.clock.monotonic()
-        if left <= 0:
-            break
-        await poll.news(point.replica.reached(point.view.revision + 1, timedelta(seconds=left)))
-    return found
 
 
 def _notice(notice: Any, caller: Caller) -> dict[str, Any]:
