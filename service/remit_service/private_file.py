@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import errno
 import os
+import secrets
 import stat
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -26,7 +27,8 @@ def private_file(path: Path) -> Iterator[Callable[[str], None]]:
     """
     if os.path.lexists(path):
         raise FileExistsError(errno.EEXIST, "it is there already, and is never overwritten", str(path))
-    part = path.with_name(f".{path.name}.{os.getpid()}")
+    # Another name each time: what a process that was killed left behind must not be in the way of a later one.
+    part = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
     handle = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, stat.S_IRUSR | stat.S_IWUSR)
 
     def write(text: str) -> None:

@@ -116,10 +116,11 @@ def test_a_key_that_cannot_be_kept_is_ended_again(
 
 
 def test_whoever_is_second_does_not_take_the_place(tmp_path: Path) -> None:
-    """Two that write the same file at once: one is told that it is there, and the first text stays."""
+    """Two that write the same file at once, of one process: one is told that it is there, and the first text stays."""
     file = tmp_path / "key"
     with private_file(file) as write:
-        file.write_text("first")
+        with private_file(file) as write_first:
+            write_first("first")
         with pytest.raises(FileExistsError):
             write("second")
 
