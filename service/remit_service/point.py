@@ -188,25 +188,21 @@ class DecisionPoint:
 
     def prepare_now(self, evaluation: Evaluation, caller: Caller, *, view: View, at: Instant) -> Prepared:
         """Collect the facts of a question as they are in `view`."""
-        return self._prepared(evaluation, caller, view, at)
+        collect = partial(facts_of, tables=self.policy.tables)
+        return prepare(evaluation, caller, view, at, rules=self.policy, coordination=collect)
 
     def judge(self, prepared: Prepared) -> Decision:
         """Decide what was prepared in this process, whatever engine answers decisions; no record."""
-        policy = self.policy
-        return decide_now(prepared, partial(ask_now, policy), rules=policy)
+        return decide_now(prepared, partial(ask_now, self.policy), rules=self.policy)
 
     async def _decide(
         self, evaluation: Evaluation, caller: Caller, *, view: View | None = None, at: Instant | None = None
     ) -> Decision:
         policy = self.policy
-        prepared = self._prepared(evaluation, caller, view or self.view, at or self.now())
+        prepared = self.prepare_now(evaluation, caller, view=view or self.view, at=at or self.now())
         if policy.engine is policy.embedded:
-            return decide_now(prepared, partial(ask_now, policy), rules=policy)
+            return self.judge(prepared)
         return await decide(prepared, partial(ask, policy), rules=policy)
-
-    def _prepared(self, evaluation: Evaluation, caller: Caller, view: View, at: Instant) -> Prepared:
-        collect = partial(facts_of, tables=self.policy.tables)
-        return prepare(evaluation, caller, view, at, rules=self.policy, coordination=collect)
 
     async def _recorded(
         self, decision: Decision, evaluation: Evaluation, caller: Caller, labels: Mapping[str, Any]
