@@ -18,7 +18,7 @@ from remit_enforce.client import Answer
 from remit_enforce.errors import Denied, NeedsPerson, StalePlan
 from remit_enforce.operations import Begun, Renewed, Waiting, read_as
 from remit_enforce.queueing import QUEUED, in_turn, leave
-from remit_enforce.receipt import COMPLETED, DENIED
+from remit_enforce.receipt import COMPLETED, DENIED, STEPS
 from remit_enforce.refusal import LATE_ANSWER, UNREADABLE_ANSWER, Refusal, unreadable
 
 if TYPE_CHECKING:
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from remit_enforce.plan import Plan
     from remit_enforce.receipt import Receipt, Trace
 
+_NOT_FOUND: Final = 404
 _STEP_OF_CODE: Final[Mapping[str, str]] = {
     **dict.fromkeys(
         ("malformed_resource_key", "unknown_action", "unknown_field", "unknown_resource"), "resolve_resource"
@@ -128,24 +129,29 @@ async def _begun_before(operations: Operations, plan: Plan, found: Answer, trace
 
     Raises:
         StalePlan: It ended without a completed write; a retry is a new run, with a key of its own.
-        Denied: It is still under way, here or elsewhere.
+        Denied: It is still under way, here or elsewhere; or how it ended cannot be had.
     """
-    name = found.document.get("coordination_id")
-    receipt = await operations.receipt(name) if isinstance(name, str) else None
-    if isinstance(receipt, Answer):
-        trace.coordination_id = str(name)
-        status = str(receipt.document.get("status"))
-        if status == COMPLETED:
-            steps = [str(each.get("step")) for each in receipt.document.get("steps", ())]
-            trace.done(*steps)
-            trace.execution = "applied"
-            return trace.receipt(status, document=receipt.document, reason="it was completed under this key before")
-        message = f"the run under key `{plan.key}` ended as {status}; a retry is a new run with a key of its own"
-        error = StalePlan(Refusal(code="invalid_transition", message=message, document=receipt.document))
-        error.receipt = trace.receipt(status, stopped_at="acquire", document=receipt.document, reason=message)
-        raise error
-    message = f"a run under key `{plan.key}` has begun and has not ended"
-    raise refused(Refusal(code="under_way", message=message, outcome="wait"), trace)
+    if found.status == QUEUED:
+        polled = await operations.poll(str(found.document.get("waiter_id")), 0)
+        if isinstance(polled, Refusal):
+            raise refused(polled, trace)
+        found = polled
+    name = str(found.document.get("coordination_id"))
+    kept = await operations.receipt(name) if found.status != QUEUED else None
+    if kept is None or (isinstance(kept, Refusal) and kept.status == _NOT_FOUND):
+        message = f"a run under key `{plan.key}` has begun and has not ended"
+        raise refused(Refusal(code="under_way", message=message, outcome="wait"), trace)
+    if isinstance(kept, Refusal):
+        raise refused(kept, trace)
+    trace.coordination_id, status = name, str(kept.document.get("status"))
+    if status == COMPLETED:
+        trace.done(*STEPS)
+        trace.execution = "applied"
+        return trace.receipt(status, document=kept.document, reason="it was completed under this key before")
+    message = f"the run under key `{plan.key}` ended as {status}; a retry is a new run with a key of its own"
+    error = StalePlan(Refusal(code="invalid_transition", message=message, document=kept.document))
+    error.receipt = trace.receipt(status, stopped_at="acquire", document=kept.document, reason=message)
+    raise error
 
 
 def refused(refusal: Refusal, trace: Trace) -> Denied:

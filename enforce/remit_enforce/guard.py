@@ -12,7 +12,8 @@ Rules:
 - from the check to the end of the body nobody else passes, so it is short and without `await` (`asyncio.to_thread`);
 - tokens are remembered by fence key, `<key>#<field>` or `<key>#*`; the whole of a resource meets each of its fields;
 - an equal token passes: it is the same holder's, or one that it shares by the conflict matrix;
-- the incarnation of the store is in the bits from 2^40 up: what was issued before a restore is behind all after it.
+- the incarnation of the store is in the bits from 2^40 up: once one is seen on any key, a token of an earlier one, from
+  before a restore of the store, passes on none. So a guard is for the resources of one store.
 
 Not checked here: who writes what, which the decision point permitted; and the version, the body's own condition.
 """
@@ -34,6 +35,8 @@ MAX_TOKEN: Final = 1 << 53
 """Tokens stay below it, so that every JSON reader takes them as they are (rules.md 8)."""
 
 INCARNATION_BITS: Final = 40
+INCARNATION: Final = ""
+"""Under this name, which is no fence key, a guard remembers the latest incarnation it has seen."""
 
 
 class Guard(Protocol):
@@ -97,18 +100,21 @@ def passing(key: str, shown: Mapping[str, int], seen: Mapping[str, int]) -> Mapp
     Args:
         key: The resource.
         shown: Its tokens, as the writer shows them.
-        seen: The highest token of each of its fence keys.
+        seen: The highest token of each of its fence keys, and the latest incarnation.
 
     Raises:
-        StaleToken: One is lower than one seen on the same field, on the whole, or, for the whole, on any field.
+        StaleToken: One is lower than one seen on the same field, on the whole, or, for the whole, on any field; or it
+            is of an earlier incarnation than one seen anywhere.
     """
+    latest = max(seen.get(INCARNATION, 1), *(incarnation_of(each) for each in shown.values()))
+    floor = (latest - 1) << INCARNATION_BITS
     for name, token in shown.items():
         whole = f"{key}#{WHOLE}"
         met = (each for other, each in seen.items() if other in (name, whole) or (name == whole and _of(key, other)))
-        highest = max(met, default=0)
+        highest = max((floor, *met))
         if token < highest:
             raise StaleToken(name, token, highest)
-    return shown
+    return {**shown, INCARNATION: latest}
 
 
 def _of(key: str, fence_key: str) -> bool:

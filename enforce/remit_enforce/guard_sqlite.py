@@ -10,14 +10,17 @@ import sqlite3
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
-from remit_enforce.guard import passing, tokens_for
+from remit_enforce.guard import INCARNATION, passing, tokens_for
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from os import PathLike
 
 _SCHEMA: Final = "CREATE TABLE IF NOT EXISTS seen (fence_key TEXT PRIMARY KEY, token INTEGER NOT NULL) WITHOUT ROWID"
-_READ: Final = "SELECT fence_key, token FROM seen WHERE fence_key >= :key || '#' AND fence_key < :key || '$'"
+_READ: Final = (
+    "SELECT fence_key, token FROM seen "
+    "WHERE fence_key = :incarnation OR fence_key >= :key || '#' AND fence_key < :key || '$'"
+)
 _RAISE: Final = (
     "INSERT INTO seen (fence_key, token) VALUES (?, ?) "
     "ON CONFLICT (fence_key) DO UPDATE SET token = excluded.token WHERE excluded.token > token"
@@ -73,4 +76,4 @@ def _alone(connection: sqlite3.Connection) -> Iterator[None]:
 
 
 def _seen(connection: sqlite3.Connection, key: str) -> Mapping[str, int]:
-    return dict(connection.execute(_READ, {"key": key}))
+    return dict(connection.execute(_READ, {"key": key, "incarnation": INCARNATION}))

@@ -75,13 +75,15 @@ def test_only_tokens_of_the_resource_count(guard: Guard) -> None:
 
 @pytest.mark.feature("S32", "S65")
 def test_a_token_from_before_a_restore_is_behind_every_later_one(guard: Guard) -> None:
-    """The incarnation is in the upper bits: revision 5 of the second store is ahead of revision 900 of the first."""
+    """Revision 5 of the second incarnation is ahead of 900 of the first, also on a key that nobody wrote since."""
     restored = (1 << 40) | 5
 
     assert (incarnation_of(900), incarnation_of(restored)) == (1, 2)
     assert passes(guard, {f"{POST}#canonical": 900})
     assert passes(guard, {f"{POST}#canonical": restored})
     assert not passes(guard, {f"{POST}#canonical": 901})
+    assert not passes(guard, {"wp:post:7#canonical": 902}, key="wp:post:7")
+    assert passes(guard, {"wp:post:7#canonical": restored}, key="wp:post:7")
 
 
 @pytest.mark.feature("S65")

@@ -8,11 +8,25 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from remit_enforce import STEPS, AsyncClient, Denied, NotRecorded, Refusal, Settings, StalePlan, Turn, write
+from remit_enforce import (
+    STEPS,
+    AsyncClient,
+    Denied,
+    NotRecorded,
+    Refusal,
+    Settings,
+    StalePlan,
+    Turn,
+    write,
+)
 from remit_enforce.sending import pause_before
 from tests.support.lossy import lossy_way_to
+from tests.support.process import wait_until
 
 if TYPE_CHECKING:
+    from collections.abc import Awaitable
+
+    from remit_enforce import Receipt
     from tests.http.serving import Served
     from tests.support.guarded_page import Page
 
@@ -107,6 +121,60 @@ async def test_a_key_whose_run_was_given_up_is_no_way_to_retry(point: AsyncClien
     assert "a retry is a new run" in str(same.value)
     assert changed.value.refusal.code == "idempotency_mismatch"
     assert page.calls == ["read"]
+
+
+@pytest.mark.feature("S82", "S86")
+@pytest.mark.parametrize("ending", ["late", "cancelled"])
+async def test_what_was_begun_for_nobody_is_given_up(
+    served: Served, point: AsyncClient, page: Page, ending: str
+) -> None:
+    """The answer to `begin` does not come: nothing of the resource is touched, and no lease is left behind."""
+    bound = 60 if ending == "cancelled" else 0.5
+    async with lossy_way_to(served.url) as way:
+        way.holding["/operations"] = 1
+        async with AsyncClient(replace(point.settings, url=way.url, timeout_seconds=bound)) as client:
+            run = asyncio.create_task(write(client, page.plan()))
+            if ending == "cancelled":
+                await asyncio.to_thread(wait_until, lambda: way.arrived != [], within_seconds=60)
+                run.cancel()
+            with pytest.raises((Denied, asyncio.CancelledError)) as raised:
+                await run
+
+    if isinstance(raised.value, Denied):
+        assert raised.value.refusal.code == "late_answer"
+    assert page.calls == []
+    assert [each["status"] for each in operations_on(served, page.key)] == ["ABORTED"]
+    assert served.client("gateway").get(f"/v1/leases?under={page.key}").json()["leases"] == []
+
+
+@pytest.mark.feature("S84", "S85")
+async def test_a_repeat_of_a_run_that_stands_in_the_queue(served: Served, point: AsyncClient, page: Page) -> None:
+    """While the first run waits for its turn, its repeat is told that it is under way; later, how it ended."""
+    begun, go_on = asyncio.Event(), asyncio.Event()
+
+    async def execute(turn: Turn) -> dict[str, Any]:
+        begun.set()
+        await go_on.wait()
+        return await page.execute(turn)
+
+    plan = page.plan(subject="instance:seo-agent-8", key="run-10", wait_seconds=5)
+    look, queue = served.client("gateway"), f"/v1/queues/{page.key}"
+    holder = asyncio.create_task(write(point, page.plan(execute=execute)))
+    await begun.wait()
+    first = asyncio.create_task(write(point, plan))
+    await asyncio.to_thread(wait_until, lambda: look.get(queue).json()["waiters"] != [], within_seconds=60)
+    told = [await ended(write(point, plan)), await ended(first), await ended(write(point, plan))]
+    go_on.set()
+    await holder
+
+    assert told == ["under_way", "coordination_timeout", "coordination_timeout"]
+
+
+async def ended(run: Awaitable[Receipt]) -> str:
+    """Return the code that a run was denied with."""
+    with pytest.raises(Denied) as raised:
+        await run
+    return raised.value.refusal.code
 
 
 def test_only_silence_and_a_hint_are_sent_again() -> None:

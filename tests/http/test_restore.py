@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from remit_enforce import MemoryGuard, StaleToken
 from remit_service.backup.make import make_backup
 from remit_service.signing import make_key
 from tests.contract.backups import opened, place_of, restored
@@ -28,20 +29,6 @@ PAGES = {"subject": REQUEST["subject"], "action": {"name": "PUBLISH"}, "resource
 
 
 @dataclass
-class Guard:
-    """What stands at the resource: it lets no token through that is behind one it has seen, and knows nothing else."""
-
-    seen: int = 0
-
-    def passes(self, token: int) -> bool:
-        """Whether a write with this token is carried out."""
-        if token < self.seen:
-            return False
-        self.seen = token
-        return True
-
-
-@dataclass
 class Held:
     """What somebody holds: a lease with its token, a capability, a revision token, and a search for its next page."""
 
@@ -54,6 +41,15 @@ class Held:
     def fencing_token(self) -> int:
         """The lease's."""
         return int(self.lease["lease_epoch"])
+
+
+def passes(guard: MemoryGuard, some: Held) -> bool:
+    """Whether what stands at the resource lets a write with this lease through; it knows nothing but tokens."""
+    try:
+        with guard.admit(some.lease["resource_key"], some.lease["fencing_tokens"]):
+            return True
+    except StaleToken:
+        return False
 
 
 def held(client: httpx.Client, resource: str) -> Held:
@@ -102,17 +98,17 @@ async def test_nothing_from_before_a_restore_counts(places: tuple[str, pytest.Fi
     place = await place_of(kind, "before", request)
     make_key(tmp_path / "signing.json")
     served = await asyncio.to_thread(_serve, tmp_path, world, place)
-    guard = Guard()
+    guard = MemoryGuard()
 
     # (1) Something is held, then a backup is made, then something else is given out.
     before = await asyncio.to_thread(held, served.client("gateway"), "p0")
     assert write(served.client("gateway"), "p0", **shown(before)) == (True, [])
-    assert guard.passes(before.fencing_token)
+    assert passes(guard, before)
     ledger = await opened(place)
     await make_backup(ledger, tmp_path / "backup", lambda _: None)
     await ledger.aclose()
     lost = await asyncio.to_thread(held, served.client("gateway"), "p1")
-    assert guard.passes(lost.fencing_token)
+    assert passes(guard, lost)
     await asyncio.to_thread(served.stop)
 
     # (2) The store is lost, and the backup put back.
@@ -136,8 +132,8 @@ async def test_nothing_from_before_a_restore_counts(places: tuple[str, pytest.Fi
         after = await asyncio.to_thread(held, client, "p0")
         assert write(client, "p0", **shown(after)) == (True, [])
         assert after.fencing_token >> 40 == 1
-        assert guard.passes(after.fencing_token)
-        assert not guard.passes(lost.fencing_token)
+        assert passes(guard, after)
+        assert [passes(guard, each) for each in (before, lost)] == [False, False]
         fresh = {"consistency": {"at_least_as_fresh": after.revision}}
         assert write(client, "p0", **shown(after), **fresh) == (True, [])
     finally:

@@ -23,6 +23,7 @@ class Lossy:
 
     Attributes:
         losing: For the end of a path, how many answers to it are still lost.
+        holding: For the end of a path, how many answers to it still never come, with the connection open.
         arrived: The paths of all calls, in their order.
         url: Where clients connect.
     """
@@ -30,6 +31,7 @@ class Lossy:
     def __init__(self, target: str) -> None:
         """Lose nothing at first."""
         self.losing: dict[str, int] = {}
+        self.holding: dict[str, int] = {}
         self.arrived: list[str] = []
         self.url = ""
         self._target = target
@@ -46,16 +48,19 @@ class Lossy:
                 headers = [(name, value) for name, value in lines if name.lower() not in _OWN]
                 answer = await server.request(method, path, content=body, headers=headers)
                 self.arrived.append(path)
-                if self._is_lost(path):
+                if _takes(self.losing, path):
+                    return
+                if _takes(self.holding, path):
+                    await reader.read()
                     return
                 writer.write(_written(answer))
 
-    def _is_lost(self, path: str) -> bool:
-        for end, left in self.losing.items():
-            if path.endswith(end) and left > 0:
-                self.losing[end] = left - 1
-                return True
-        return False
+
+def _takes(left: dict[str, int], path: str) -> bool:
+    end = next((each for each in left if path.endswith(each) and left[each] > 0), None)
+    if end is not None:
+        left[end] -= 1
+    return end is not None
 
 
 def _written(answer: httpx.Response) -> bytes:
