@@ -2,24 +2,27 @@
 
 What can go wrong on the way does: a writer is overtaken between deciding and appending, or dies there; the append is
 made and its acknowledgement lost, on the way to the writer or to the client, who sends the same command again to
-another writer; a replica falls behind; a process starts anew. Afterwards the log is put to the reference, revision by
-revision, with what each client was told: the history is linearizable if every answer holds at a revision between its
-call and its return, and no law is broken.
+another writer; a replica falls behind; a process starts anew; history is cut. Afterwards the log is put to the
+reference, revision by revision, with what each client was told: the history is linearizable if every answer holds at a
+revision between its call and its return, and no law is broken.
 """
 
 from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass
+from datetime import timedelta
 from random import Random
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
 from remit_graph.errors import LedgerError, LedgerUnavailable, OutcomeUnknown
+from remit_graph.history import Retention
 from remit_graph.model.change import Command
 from remit_service.coordination import command as commands
 from remit_service.coordination.values import Changed, Refusal
+from remit_service.keeping.compaction import compact
 from remit_service.replica.replica import Replica
 from remit_service.writer.command import Accepted, Refused, Submission
 from remit_service.writer.writer import Writer
@@ -48,10 +51,13 @@ LOST: Final = 0.02
 AGAIN: Final = 0.05
 RESTARTS: Final = 0.01
 CAUGHT_UP: Final = 0.5
+CUTS: Final = 0.02
 FEW: Final = 8
 """How many commands are sent at once in every other round, so that there are operations that get to their end."""
 
 DAY: Final = 86_400 * SECOND
+FORGOTTEN: Final = Retention(actions=frozenset({"PLAY"}), kept_for=timedelta(0))
+"""Answers go with their rows: no client repeats a command after its round."""
 
 
 class Time:
@@ -223,6 +229,17 @@ class StoreGame:
             await process.start()
         if self.random.random() < CAUGHT_UP:
             await self.random.choice(self.processes).replica.catch_up()
+        if self.random.random() < CUTS:
+            await self._cut()
+
+    async def _cut(self) -> None:
+        """Cut history somewhere in what the reference has seen; whoever is further behind loads anew."""
+        process = self.random.choice(self.processes)
+        revision = self.random.randint(0, self.reference.revision)
+        try:
+            await compact(process.replica, process.writer.submit, revision, FORGOTTEN)
+        except LedgerError:
+            return
 
     async def _call(self, process: Process, what: Any) -> None:
         name = f"call-{len(self.calls)}"
