@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,8 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
+from remit_graph.model.change import Change, Command
+from remit_graph.sqlite import SqliteLedger
 from remit_service.cli.app import app
 
 SEO = Path(__file__).parents[2] / "fixtures" / "worlds" / "seo.yaml"
@@ -72,6 +75,30 @@ def test_history_is_removed_once_it_was_agreed_to() -> None:
     assert f"history begins after revision {head - 1}" in feed[1]
     assert again["plan"]["before"] == head - 1
     assert again["done"]["anchored_at"] == again["plan"]["base"] + 1
+
+
+async def _write_much() -> None:
+    ledger = await SqliteLedger.open(Path("a.db"))
+    for number in range(300):
+        head = await ledger.head()
+        put = Change("principal.put", {"id": "service:bulk", "attributes": {"note": "x" * 20_000, "number": number}})
+        at = max(head.now, head.at)
+        await ledger.append(head, [Command(action="TEST", actor="system", at=at, changes=(put,))])
+    await ledger.aclose()
+
+
+@pytest.mark.feature("S103")
+@pytest.mark.usefixtures("_store")
+def test_the_file_becomes_smaller_and_that_is_told() -> None:
+    """What is said is what the file has."""
+    asyncio.run(_write_much())
+    before = Path("a.db").stat().st_size
+
+    code, told = said("store", "compact", "--keep-days", "0", "--yes")
+
+    after = Path("a.db").stat().st_size
+    assert (code, after < before / 2) == (0, True)
+    assert f"its file went from {before / 2**20:,.1f} MiB to {after / 2**20:,.1f} MiB" in told
 
 
 @pytest.mark.usefixtures("_store")

@@ -18,7 +18,7 @@ from remit_service.cli.target import Unrecorded
 from remit_service.clock import SystemClock
 from remit_service.keeping.compaction import Compacted, Plan, compact, last_before, plan_compaction, retention_of
 from remit_service.settings import Settings
-from remit_service.stores import open_store
+from remit_service.stores import open_store, sqlite_path
 
 _MIB: Final = 1 << 20
 
@@ -48,9 +48,12 @@ def compact_store(
             return DONE
         if not yes:
             _ask(call, planned)
+        before_it = _file_size(settings.store)
         done = await _done(call, settings, planned)
         told = {name: value for name, value in asdict(done).items() if name != "plan"}
-        call.output.show({**document, "done": told}, _told(settings.store, done))
+        call.output.show(
+            {**document, "done": told}, f"{_told(settings.store, done)}\n{_of_files(settings.store, before_it)}"
+        )
         return DONE
 
     run(call, work)
@@ -116,11 +119,27 @@ async def _done(call: Call, settings: Settings, plan: Plan) -> Compacted:
 
 
 def _told(store: str, done: Compacted) -> str:
-    text = (
+    return (
         f"removed {done.rows:,} rows, {_size(done.plan.size)}, and {done.answers:,} answers to requests from {store} "
         f"in {done.seconds:.1f} s: history begins after revision {done.plan.base:,}"
     )
-    return f"{text}\nthe space is used again by what is written; the files of the store do not shrink"
+
+
+def _file_size(store: str) -> int | None:
+    """Return the bytes of the embedded store's file; None for a server's."""
+    path = sqlite_path(store)
+    return None if path is None else path.stat().st_size
+
+
+def _of_files(store: str, before: int | None) -> str:
+    after = _file_size(store)
+    if before is None or after is None:
+        return "the space is used again by what is written; the files of the server do not shrink"
+    # A process that still uses the file writes it back a little later, and it shrinks then.
+    size = (
+        f"its file has {_size(after)}" if after == before else f"its file went from {_size(before)} to {_size(after)}"
+    )
+    return f"{size}; what is free in it is used again by what is written"
 
 
 def _size(size: int) -> str:
