@@ -2,8 +2,8 @@
 
 The same for every request on that key until what it says changes, so it is kept with the view. A change drops what it
 may have touched and nothing else: who belongs where and what is handed on says nothing about keys, a grant touches the
-keys below its selector, and a resource or a PART_OF edge any key (F011: not one mark for everything). A key above which
-a PART_OF edge has a window is never kept: its ancestors change with time alone.
+keys below its selector where no other has that selector, and a resource or a PART_OF edge any key (F011: not one mark
+for everything). A key above which a PART_OF edge has a window is never kept: its ancestors change with time alone.
 """
 
 from __future__ import annotations
@@ -129,7 +129,8 @@ class Moved:
     def __init__(self, *, everything: bool = False) -> None:
         """Start with nothing, or with everything."""
         self._everything = everything
-        self._selectors: set[str] = set()
+        # Whether each selector that was named was in use before.
+        self._selectors: dict[str, bool] = {}
 
     def note(self, view: View, change: Change) -> None:
         """Note a change that is about to be applied to the view."""
@@ -138,7 +139,7 @@ class Moved:
         if change.kind in _OF_ANY_KEY:
             self._everything = True
         elif change.kind == "edge.begin":
-            self._note(change.body["edge"], change.body["to"])
+            self._note(view, change.body["edge"], change.body["to"])
             self._note_current(view, change.body["edge_id"])
         elif change.kind == "edges.end":
             for edge_id, _ in change.body["edges"]:
@@ -147,24 +148,24 @@ class Moved:
     def _note_current(self, view: View, edge_id: str) -> None:
         current = view.edges.get(edge_id)
         if current is not None:
-            self._note(current.edge, current.to)
+            self._note(view, current.edge, current.to)
 
-    def _note(self, kind: str, to: str) -> None:
+    def _note(self, view: View, kind: str, to: str) -> None:
         if kind == EdgeType.PART_OF:
             self._everything = True
-        elif kind in ROOT_GRANTS:
-            self._selectors.add(to)
-            self._everything = self._everything or len(self._selectors) > MAX_SELECTORS
+        elif kind in ROOT_GRANTS and to not in self._selectors:
+            self._selectors[to] = to in view.selectors
 
     def kept(self, view: View) -> dict[str, object] | None:
-        """Return what is still true of what is kept; None where nothing of it changed."""
+        """Return what is still true of what is kept, once all is applied; None where nothing of it changed."""
         if self._everything:
             return {}
-        if not self._selectors or not view.grounds:
+        moved = {each for each, was in self._selectors.items() if was is not (each in view.selectors)}
+        if not moved or not view.grounds:
             return None
-        plain = {each for each in self._selectors if WILDCARD not in segments_of(each)}
-        broad = self._selectors - plain
-        if broad and len(view.grounds) > MAX_LOOKED_AT:
+        plain = {each for each in moved if WILDCARD not in segments_of(each)}
+        broad = moved - plain
+        if len(moved) > MAX_SELECTORS or (broad and len(view.grounds) > MAX_LOOKED_AT):
             return {}
         return {key: ground for key, ground in view.grounds.items() if not _touched(ground, plain, broad)}
 

@@ -51,6 +51,16 @@ class SelectorIndex:
         else:
             journal.put(node, _USES, node[_USES] - 1)
 
+    def __contains__(self, selector: str) -> bool:
+        """Whether `selector` is in use."""
+        node = self._root
+        for segment in segments_of(selector):
+            found = node.get(segment)
+            if found is None:
+                return False
+            node = found
+        return _USES in node
+
     def covering(self, keys: Iterable[str]) -> tuple[str, ...]:
         """Return the selectors in use that cover one of `keys`, sorted."""
         found: set[str] = set()
