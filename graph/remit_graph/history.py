@@ -12,7 +12,7 @@ is known to have been removed; which versions of edges there were, so that none 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from hashlib import sha256
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final
 
 from remit_graph.errors import ChainBroken, HistoryRemoved, ModelError
@@ -20,8 +20,7 @@ from remit_graph.model.change import GENESIS
 from remit_graph.model.instant import format_instant
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
-    from datetime import timedelta
+    from collections.abc import Collection, Iterable, Mapping
 
     from remit_graph.model.change import Change, Entry
     from remit_graph.model.instant import Instant
@@ -73,6 +72,17 @@ class Retention:
 
     actions: Collection[str] = field(default_factory=frozenset)
     kept_for: timedelta
+
+    def until(self, command: Mapping[str, Any]) -> Instant | None:
+        """Return when the answer to a command may go whose row goes; None if it has none, or one that stays for good.
+
+        Args:
+            command: The body of its row.
+        """
+        if command.get("request_id") is None or command["action"] not in self.actions:
+            return None
+        at: Instant = command["at"]
+        return at + self.kept_for // timedelta(microseconds=1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -152,8 +162,17 @@ def require_image(base: Base, checkpoint: Checkpoint) -> None:
         ModelError: it is another one, or its digest is not its blob's.
     """
     told = (checkpoint.revision, checkpoint.hash, checkpoint.digest)
-    if told != (base.revision, base.hash, base.digest) or sha256(checkpoint.blob).hexdigest() != base.digest:
+    if told != (base.revision, base.hash, base.digest) or not checkpoint.is_intact:
         raise ModelError(f"the image is not that of the base at revision {base.revision}")
+
+
+def image_lost(base: Base) -> ChainBroken:
+    """Return the error for a ledger without the image that its history begins with, or with a damaged one."""
+    return ChainBroken(
+        f"history begins after revision {base.revision}, and the image of the state there is missing or damaged",
+        advice="put a backup back with `remit store restore`",
+        revision=base.revision,
+    )
 
 
 def require_later(base: Base, checkpoint: Checkpoint) -> None:

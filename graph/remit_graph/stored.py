@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from hashlib import sha256
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -61,6 +62,11 @@ class Checkpoint:
     hash: str
     digest: str
     blob: bytes
+
+    @property
+    def is_intact(self) -> bool:
+        """Whether the image has the digest that it names."""
+        return sha256(self.blob).hexdigest() == self.digest
 
 
 def request_in(row: Row) -> tuple[str, str | None] | None:

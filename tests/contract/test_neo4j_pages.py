@@ -33,6 +33,7 @@ async def store(request: pytest.FixtureRequest) -> AsyncIterator[Neo4jStore]:
     await made.aclose()
 
 
+@pytest.mark.slow
 async def test_a_page_that_ends_with_a_revision_is_no_broken_chain(store: Neo4jStore) -> None:
     """More revisions than a page holds are read one page after the other, from the start and from later places."""
     ledger = await store.open()
@@ -44,6 +45,7 @@ async def test_a_page_that_ends_with_a_revision_is_no_broken_chain(store: Neo4jS
     assert ROWS_PER_READ % ROWS == ROWS_PER_TAIL % ROWS == 0
 
 
+@pytest.mark.slow
 async def test_a_revision_larger_than_a_page_is_read_whole(store: Neo4jStore) -> None:
     """It comes alone, also where it has exactly the rows of a page; what follows it comes next."""
     ledger = await store.open()

@@ -12,22 +12,21 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final
 
 from remit_graph.errors import LedgerError
-from remit_graph.history import Base, Swept, Weight, require_anchored, require_later
-from remit_graph.model.change import GENESIS
+from remit_graph.history import Swept, Weight, require_anchored, require_later
 from remit_graph.neo4j import checkpoints, past
 from remit_graph.neo4j.database import rows_of
-from remit_graph.neo4j.lock import lock_head, no_ledger
+from remit_graph.neo4j.lock import lock_head
 from remit_graph.neo4j.nouns import is_noun, named, named_by
 from remit_graph.neo4j.past import EVENTS
 from remit_graph.neo4j.place import first_place, last_place
-from remit_graph.neo4j.read import read_entries
+from remit_graph.neo4j.read import base_in, read_base, read_entries
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from neo4j import AsyncManagedTransaction
 
-    from remit_graph.history import Retention
+    from remit_graph.history import Base, Retention
     from remit_graph.neo4j.database import Database
     from remit_graph.stored import Checkpoint
 
@@ -38,20 +37,6 @@ ROWS: Final = 1_000
 
 WEIGH_WITHIN: Final = timedelta(minutes=10)
 """How long it may take to look at all rows that would go; it holds no lock."""
-
-_MICROSECOND: Final = timedelta(microseconds=1)
-
-
-async def read_base(database: Database, realm: str) -> Base:
-    """Return where history begins."""
-    rows = await database.read("base", newest=True, realm=realm)
-    if not rows:
-        raise no_ledger(database, realm)
-    return _base(rows[0])
-
-
-def _base(found: Found) -> Base:
-    return Base(**{**found, "hash": found["hash"] or GENESIS})
 
 
 async def weigh(database: Database, revision: int) -> Weight:
@@ -76,7 +61,7 @@ async def cut(database: Database, realm: str, checkpoint: Checkpoint, anchored_a
 
     async def work(transaction: AsyncManagedTransaction) -> None:
         await lock_head(transaction, database, realm)
-        before = _base((await rows_of(transaction, "base", realm=realm))[0])
+        before = await base_in(transaction, database, realm)
         require_later(before, checkpoint)
         await checkpoints.put(transaction, checkpoint, parts, base=before)
         await rows_of(transaction, "drop_checkpoints", keep=checkpoints.KEPT, base=checkpoint.revision)
@@ -105,7 +90,7 @@ async def sweep(database: Database, realm: str, retention: Retention) -> Swept:
 async def _sweep_rows(database: Database, realm: str, retention: Retention) -> Swept:
     async def work(transaction: AsyncManagedTransaction) -> Swept:
         await lock_head(transaction, database, realm)
-        base = _base((await rows_of(transaction, "base", realm=realm))[0])
+        base = await base_in(transaction, database, realm)
         now = (await rows_of(transaction, "head", realm=realm))[0]["now"]
         last = 0 if base.is_whole else last_place(base.revision)
         rows = await rows_of(transaction, "rows_to_sweep", last_place=last, limit=ROWS)
@@ -142,10 +127,9 @@ async def _let_answers_go(
     waiting: list[list[Any]] = []
     for row in rows:
         command = json.loads(row["body"]) if row["seq"] == 0 else {}
-        if command.get("request_id") is None or command["action"] not in retention.actions:
-            continue
-        until = command["at"] + retention.kept_for // _MICROSECOND
-        (over if until <= now else waiting).append([command["request_id"], row["revision"], until])
+        until = retention.until(command)
+        if until is not None:
+            (over if until <= now else waiting).append([command["request_id"], row["revision"], until])
     if waiting:
         await rows_of(transaction, "keep_answers_until", answers=waiting)
     return (await rows_of(transaction, "drop_answer", answers=over))[0]["dropped"] if over else 0
@@ -185,9 +169,8 @@ def _ref_of(row: Found) -> str | None:
     return None if thing is None else thing.ref
 
 
-async def problems(database: Database, realm: str) -> list[str]:
+async def problems(database: Database, realm: str, base: Base) -> list[str]:
     """Return what is wrong with where history begins, one sentence each."""
-    base = await read_base(database, realm)
     if base.is_whole:
         return []
     try:

@@ -7,7 +7,7 @@ comparison would say the same thing again in other words.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from remit_graph.errors import ChainBroken, HistoryRemoved
 from remit_graph.model.change import GENESIS, verify_rows
@@ -16,7 +16,7 @@ from remit_graph.neo4j.judge import row_of
 from remit_graph.neo4j.lock import change_head
 from remit_graph.neo4j.looking import findings
 from remit_graph.neo4j.place import first_place, last_place
-from remit_graph.neo4j.read import ROWS_PER_PAGE, page_of_rows, read_head
+from remit_graph.neo4j.read import ROWS_PER_PAGE, page_of_rows, read_base, read_head
 from remit_graph.neo4j.schema import missing
 from remit_graph.stored import request_in
 
@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 
     from remit_graph.model.change import Row
     from remit_graph.neo4j.database import Database
+
+
+Found = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,9 +41,9 @@ class Verified:
 NOTHING_VERIFIED: Final = Verified(revision=0, hash=GENESIS)
 
 
-async def settled_revision(database: Database, realm: str) -> int:
-    """Return the head's revision when no append is under way, so that all rows up to it can be seen."""
-    return int((await change_head(database, realm, "lock_head"))["revision"])
+async def settled(database: Database, realm: str) -> Found:
+    """Return where the ledger stands when no append is under way, so that all rows up to there can be seen."""
+    return await change_head(database, realm, "lock_head")
 
 
 async def check_chain(database: Database, realm: str, start: Verified) -> tuple[list[str], Verified]:
@@ -51,8 +54,8 @@ async def check_chain(database: Database, realm: str, start: Verified) -> tuple[
     Returns:
         What is wrong, one sentence each, and the place up to which nothing is.
     """
-    last = await settled_revision(database, realm)
-    begins = await base.read_base(database, realm)
+    last = int((await settled(database, realm))["revision"])
+    begins = await read_base(database, realm)
     if start.revision < begins.revision:
         start = Verified(revision=begins.revision, hash=begins.hash)
     reached = start
@@ -119,6 +122,6 @@ async def check_rest(database: Database, realm: str, *, graph: bool = True) -> l
     late = [f"the graph is at revision {row['materialised']}, the ledger at {row['revision']}" for row in behind]
     # A graph that is on its way has differences, and none of them means anything.
     drift = [each.sentence for each in await findings(database, everything=True)] if graph and not late else []
-    begins = await base.read_base(database, realm)
-    images = [*await base.problems(database, realm), *await checkpoints.problems(database, begins)]
+    begins = await read_base(database, realm)
+    images = [*await base.problems(database, realm, begins), *await checkpoints.problems(database, begins)]
     return [*lacking, *unasked, *images, *late, *drift]

@@ -7,19 +7,19 @@ half-way left behind is removed by the next one that saves.
 
 from __future__ import annotations
 
-import hashlib
 from typing import TYPE_CHECKING, Any, Final
 
-from remit_graph.errors import ChainBroken, LedgerUnavailable, ModelError
-from remit_graph.history import Base, require_later
-from remit_graph.model.change import GENESIS
+from remit_graph.history import image_lost, require_later
+from remit_graph.images import problems_of, require_intact, require_of_log, require_parts
 from remit_graph.neo4j.database import rows_of
 from remit_graph.neo4j.place import last_place
+from remit_graph.neo4j.read import base_in
 from remit_graph.stored import Checkpoint
 
 if TYPE_CHECKING:
     from neo4j import AsyncManagedTransaction
 
+    from remit_graph.history import Base
     from remit_graph.neo4j.database import Database
 
 PART_BYTES: Final = 1 << 18
@@ -40,7 +40,7 @@ async def save(database: Database, realm: str, checkpoint: Checkpoint) -> None:
     parts = await save_parts(database, checkpoint)
 
     async def work(transaction: AsyncManagedTransaction) -> None:
-        base = await _base(transaction, realm)
+        base = await base_in(transaction, database, realm)
         require_later(base, checkpoint)
         await put(transaction, checkpoint, parts, base=base)
         await rows_of(transaction, "drop_checkpoints", keep=KEPT, base=base.revision)
@@ -55,8 +55,7 @@ async def save_parts(database: Database, checkpoint: Checkpoint) -> int:
     Raises:
         ModelError: the digest is not the image's.
     """
-    if hashlib.sha256(checkpoint.blob).hexdigest() != checkpoint.digest:
-        raise ModelError(f"the checkpoint of revision {checkpoint.revision} does not have the digest it names")
+    require_intact(checkpoint)
     starts = range(0, len(checkpoint.blob), PART_BYTES)
     for number, start in enumerate(starts):
         await _write(
@@ -84,17 +83,9 @@ async def put(transaction: AsyncManagedTransaction, checkpoint: Checkpoint, part
         LedgerUnavailable: another process saved at the same time and took parts for leftovers.
     """
     found = await rows_of(transaction, "last_row", last_place=last_place(checkpoint.revision))
-    stored = _hash_at(checkpoint.revision, found, base)
-    if stored != checkpoint.hash:
-        raise ChainBroken(
-            f"the log does not have the hash {checkpoint.hash} at revision {checkpoint.revision}",
-            revision=checkpoint.revision,
-            expected=checkpoint.hash,
-            stored=stored,
-        )
+    require_of_log(checkpoint, _hash_at(checkpoint.revision, found, base))
     kept = await rows_of(transaction, "count_checkpoint_parts", digest=checkpoint.digest)
-    if kept[0]["parts"] != parts:
-        raise LedgerUnavailable("another process saved a checkpoint at the same time", advice="save it again")
+    require_parts(parts, kept[0]["parts"])
     values = {"revision": checkpoint.revision, "hash": checkpoint.hash, "digest": checkpoint.digest}
     await rows_of(transaction, "put_checkpoint", **values, parts=parts)
 
@@ -106,11 +97,6 @@ def _hash_at(revision: int, found: list[dict[str, Any]], base: Base) -> str | No
     return found[0]["hash"] if found and found[0]["revision"] == revision > base.revision else None
 
 
-async def _base(transaction: AsyncManagedTransaction, realm: str) -> Base:
-    found = (await rows_of(transaction, "base", realm=realm))[0]
-    return Base(**{**found, "hash": found["hash"] or GENESIS})
-
-
 async def of_base(database: Database, base: Base) -> Checkpoint:
     """Return the image that history begins with.
 
@@ -118,43 +104,38 @@ async def of_base(database: Database, base: Base) -> Checkpoint:
         ChainBroken: it is not there, or is damaged.
     """
     for row in await database.read("checkpoints"):
-        if (row["revision"], row["digest"]) == (base.revision, base.digest):
-            blob = await _blob(database, row)
-            if hashlib.sha256(blob).hexdigest() == base.digest:
-                return Checkpoint(revision=base.revision, hash=base.hash, digest=base.digest, blob=blob)
-    raise ChainBroken(
-        f"history begins after revision {base.revision}, and the image of the state there is missing or damaged",
-        advice="put a backup back with `remit store restore`",
-        revision=base.revision,
-    )
+        if (row["revision"], row["hash"], row["digest"]) == (base.revision, base.hash, base.digest):
+            found = await _read(database, row)
+            if found.is_intact:
+                return found
+    raise image_lost(base)
 
 
 async def newest(database: Database) -> Checkpoint | None:
     """Return the newest checkpoint whose bytes still have their digest, or None."""
     for row in await database.read("checkpoints"):
-        blob = await _blob(database, row)
-        if hashlib.sha256(blob).hexdigest() == row["digest"]:
-            return Checkpoint(revision=row["revision"], hash=row["hash"], digest=row["digest"], blob=blob)
+        found = await _read(database, row)
+        if found.is_intact:
+            return found
     return None
 
 
 async def problems(database: Database, base: Base) -> list[str]:
-    """Return what is wrong with the images, one sentence each."""
+    """Return what is wrong with the images after the base, one sentence each."""
     found: list[str] = []
     for row in await database.read("checkpoints"):
-        revision = row["revision"]
-        if hashlib.sha256(await _blob(database, row)).hexdigest() != row["digest"]:
-            found.append(f"the checkpoint of revision {revision} is damaged: its bytes do not have its digest")
-        last = await database.read("last_row", last_place=last_place(revision))
-        if _hash_at(revision, last, base) != row["hash"]:
-            found.append(f"the checkpoint of revision {revision} is of another log: the hash there is not the same")
+        if row["revision"] != base.revision:
+            last = await database.read("last_row", last_place=last_place(row["revision"]))
+            found += problems_of(await _read(database, row), _hash_at(row["revision"], last, base))
     return found
 
 
-async def _blob(database: Database, row: dict[str, Any]) -> bytes:
+async def _read(database: Database, row: dict[str, Any]) -> Checkpoint:
+    """Return an image that counts, whole or damaged."""
     names = [f"{row['digest']}/{number}" for number in range(row["parts"])]
     parts = [await database.read("checkpoint_part", name=name) for name in names]
-    return b"".join(each[0]["data"] for each in parts if each)
+    blob = b"".join(each[0]["data"] for each in parts if each)
+    return Checkpoint(revision=row["revision"], hash=row["hash"], digest=row["digest"], blob=blob)
 
 
 async def _write(database: Database, name: str, /, **parameters: Any) -> list[dict[str, Any]]:

@@ -60,7 +60,7 @@ async def begin_at(database: Database, expected: Head, base: Base, checkpoint: C
     parts = await checkpoints.save_parts(database, checkpoint)
 
     async def work(transaction: AsyncManagedTransaction) -> None:
-        await require_head(transaction, expected)
+        await require_head(transaction, database, expected)
         await checkpoints.put(transaction, checkpoint, parts, base=base)
         values = {"revision": base.revision, "hash": base.hash, "at": base.at, "digest": base.digest}
         values |= {"anchored_at": base.anchored_at, "first": base.first, "place": last_place(base.revision)}
@@ -82,7 +82,7 @@ def _rounds(blob: bytes) -> list[list[Edge]]:
 
 async def _make(database: Database, expected: Head, steps: list[Step], kept: list[Row]) -> None:
     async def work(transaction: AsyncManagedTransaction) -> None:
-        await require_head(transaction, expected)
+        await require_head(transaction, database, expected)
         await materialise(transaction, plan(steps))
         await rows_of(transaction, "put_kept", rows=kept)
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from remit_graph.head import State
 from remit_graph.history import require_image
-from remit_graph.neo4j import base, checkpoints, founding, remnants
+from remit_graph.neo4j import base, checkpoints, founding, read, remnants
 from remit_graph.refusals import require_state
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ class Keeping(ABC):
 
     async def base(self) -> Base:
         """Return where history begins; see the port."""
-        return await base.read_base(self._database, self._realm)
+        return await read.read_base(self._database, self._realm)
 
     async def base_checkpoint(self) -> Checkpoint | None:
         """Return the image of the state at the base; see the port."""

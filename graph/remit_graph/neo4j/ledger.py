@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Self
 from remit_graph.head import USABLE, State, new_store_id
 from remit_graph.neo4j import append, read, set_aside, standing, store, turns
 from remit_graph.neo4j.backlog import Backlog
-from remit_graph.neo4j.check import NOTHING_VERIFIED, check_chain, check_rest, settled_revision
+from remit_graph.neo4j.check import NOTHING_VERIFIED, check_chain, check_rest, settled
 from remit_graph.neo4j.database import Database, rows_of
 from remit_graph.neo4j.drift import quick
 from remit_graph.neo4j.keeping import Keeping
@@ -181,9 +181,9 @@ class Neo4jLedger(Keeping):
 
     async def rows(self, after: int | None = None) -> AsyncIterator[Row]:
         """Stream the rows after `after` up to the head of this moment; see the port."""
-        last = await settled_revision(self._database, self._realm)
-        begins = (await self._head()).base if after is None else after
-        async for row in read.stream_rows(self._database, self._realm, begins, last):
+        head = await settled(self._database, self._realm)
+        begins = head["base"] if after is None else after
+        async for row in read.stream_rows(self._database, self._realm, begins, head["revision"]):
             yield row
 
     async def result(self, request_id: str) -> StoredResult | None:

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from remit_graph.errors import ChainBroken
 from remit_graph.head import Head, State
-from remit_graph.history import history_removed, require_kept
+from remit_graph.history import Base, require_kept
+from remit_graph.model.change import GENESIS
 from remit_graph.neo4j.database import rows_of
 from remit_graph.neo4j.judge import judge, row_of
 from remit_graph.neo4j.lock import lock_head, no_ledger
@@ -58,6 +59,21 @@ def head_of(realm: str, found: Found) -> Head:
 
 
 _OF_A_HEAD: Final = ("store_id", "incarnation", "revision", "hash", "at", "schema", "now", "note", "needs", "base")
+
+
+async def read_base(database: Database, realm: str) -> Base:
+    """Return where history begins, by the member that takes the writes."""
+
+    async def work(transaction: AsyncManagedTransaction) -> Base:
+        return await base_in(transaction, database, realm)
+
+    return await database.reading(work, newest=True)
+
+
+async def base_in(transaction: AsyncManagedTransaction, database: Database, realm: str) -> Base:
+    """Do what `read_base` does, inside a transaction of the caller's."""
+    found = _only(await rows_of(transaction, "base", realm=realm), database, realm)
+    return Base(**{**found, "hash": found["hash"] or GENESIS})
 
 
 async def read_revision(database: Database, realm: str) -> int:
@@ -202,10 +218,10 @@ async def read_receipt(database: Database, realm: str, receipt_id: str) -> Entry
     rows = await database.read("receipt", newest=True, ref=f"receipt/{receipt_id}")
     if not rows or not isinstance(rows[0]["revision"], int):
         return None
-    head = await read_head(database, realm)
-    if rows[0]["revision"] <= head.base:
-        raise history_removed(f"receipt `{receipt_id}` of revision {rows[0]['revision']}", head.base)
-    entries = await read_entries(database, realm, rows[0]["revision"] - 1, 1)
+    revision = rows[0]["revision"]
+    base = await read_base(database, realm)
+    require_kept(revision - 1, base.revision, what=f"receipt `{receipt_id}` of revision {revision}")
+    entries = await read_entries(database, realm, revision - 1, 1)
     return next((each for each in entries if _has_receipt(each, receipt_id)), None)
 
 

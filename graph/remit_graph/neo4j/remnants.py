@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import secrets
 from dataclasses import astuple
 from typing import TYPE_CHECKING, Any
 
 from remit_graph.neo4j.database import rows_of
+from remit_graph.neo4j.lock import lock_head
 from remit_graph.neo4j.read import head_of
 from remit_graph.refusals import why_not_moved
 from remit_graph.stored import StoredResult, Wrote
@@ -39,7 +39,7 @@ async def put(database: Database, expected: Head, remains: Sequence[Remains]) ->
     receipts = [[f"receipt/{each.receipt_id}", each.revision] for each in remains if isinstance(each, Wrote)]
 
     async def work(transaction: AsyncManagedTransaction) -> None:
-        await require_head(transaction, expected)
+        await require_head(transaction, database, expected)
         if answers:
             await rows_of(transaction, "put_answers", answers=[list(each) for each in answers])
         if receipts:
@@ -48,13 +48,13 @@ async def put(database: Database, expected: Head, remains: Sequence[Remains]) ->
     await database.write(work)
 
 
-async def require_head(transaction: AsyncManagedTransaction, expected: Head) -> None:
+async def require_head(transaction: AsyncManagedTransaction, database: Database, expected: Head) -> None:
     """Lock the head, and check that it stands where it is expected.
 
     Raises:
         HeadMoved, ForeignStore: it does not.
     """
-    await rows_of(transaction, "lock_head", realm=expected.realm, lock=secrets.token_hex(8))
+    await lock_head(transaction, database, expected.realm)
     found: list[dict[str, Any]] = await rows_of(transaction, "head", realm=expected.realm)
     error = why_not_moved(expected, head_of(expected.realm, found[0]))
     if error is not None:

@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 import json
-from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final
 
-from remit_graph.errors import ChainBroken, LedgerError, ModelError
+from remit_graph.errors import LedgerError, ModelError
 from remit_graph.history import Swept, Weight, require_anchored, require_later
 from remit_graph.sqlite.base_edges import edges_unlike_the_image
-from remit_graph.sqlite.checkpoints import publish_base, read_blob
+from remit_graph.sqlite.checkpoints import publish_base, read_image
 from remit_graph.sqlite.read import read_base, read_entries_in, read_page_in
 from remit_graph.sqlite.shrink import shrink
 from remit_graph.sqlite.statements import STATEMENTS
 from remit_graph.sqlite.transaction import reading
-from remit_graph.stored import Checkpoint
 
 if TYPE_CHECKING:
     import sqlite3
 
     from remit_graph.history import Retention
     from remit_graph.model.instant import Instant
+    from remit_graph.stored import Checkpoint
 
 ROWS: Final = 2_000
 """Rows that one sweep takes out: some 20 ms in which nobody else can write."""
@@ -68,16 +67,7 @@ def read_base_checkpoint(connection: sqlite3.Connection) -> Checkpoint | None:
 
 def _base_checkpoint(connection: sqlite3.Connection) -> Checkpoint | None:
     base = read_base(connection)
-    if base.is_whole:
-        return None
-    blob = read_blob(connection, base.revision, base.digest)
-    if blob is None:
-        raise ChainBroken(
-            f"history begins after revision {base.revision}, and the image of the state there is missing or damaged",
-            advice="put a backup back with `remit store restore`",
-            revision=base.revision,
-        )
-    return Checkpoint(revision=base.revision, hash=base.hash, digest=base.digest, blob=blob)
+    return None if base.is_whole else read_image(connection, base)
 
 
 def check_base(connection: sqlite3.Connection) -> list[str]:
@@ -110,9 +100,9 @@ def sweep(connection: sqlite3.Connection, retention: Retention, now: Instant) ->
 def _let_go(connection: sqlite3.Connection, revision: int, body: str, retention: Retention, now: Instant) -> int:
     """Forget the answer to a command whose row goes, or note until when it stays; returns how many were forgotten."""
     command: dict[str, Any] = json.loads(body)
-    if command.get("request_id") is None or command["action"] not in retention.actions:
+    until = retention.until(command)
+    if until is None:
         return 0
-    until = command["at"] + retention.kept_for // timedelta(microseconds=1)
     values = {"request_id": command["request_id"], "revision": revision}
     if until > now:
         connection.execute(STATEMENTS["keep_answer_until"], {**values, "until": until})

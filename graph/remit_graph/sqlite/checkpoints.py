@@ -7,11 +7,10 @@ process that was killed half-way left behind is removed by the next one that sav
 
 from __future__ import annotations
 
-import hashlib
 from typing import TYPE_CHECKING, Final
 
-from remit_graph.errors import ChainBroken, LedgerUnavailable, ModelError
-from remit_graph.history import require_later
+from remit_graph.history import image_lost, require_later
+from remit_graph.images import problems_of, require_intact, require_of_log, require_parts
 from remit_graph.sqlite.read import hash_at, read_base
 from remit_graph.sqlite.statements import STATEMENTS
 from remit_graph.sqlite.transaction import reading
@@ -20,6 +19,8 @@ from remit_graph.stored import Checkpoint
 if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Sequence
+
+    from remit_graph.history import Base
 
 PART_BYTES: Final = 1 << 20
 """A part takes a few milliseconds to write and sync."""
@@ -34,8 +35,7 @@ def parts_of(checkpoint: Checkpoint) -> Sequence[bytes]:
     Raises:
         ModelError: the digest is not the image's.
     """
-    if hashlib.sha256(checkpoint.blob).hexdigest() != checkpoint.digest:
-        raise ModelError(f"the checkpoint of revision {checkpoint.revision} does not have the digest it names")
+    require_intact(checkpoint)
     return [checkpoint.blob[start : start + PART_BYTES] for start in range(0, len(checkpoint.blob), PART_BYTES)]
 
 
@@ -65,17 +65,9 @@ def publish_base(connection: sqlite3.Connection, checkpoint: Checkpoint, parts: 
 
 
 def _put(connection: sqlite3.Connection, checkpoint: Checkpoint, parts: int) -> None:
-    stored = hash_at(connection, checkpoint.revision)
-    if stored != checkpoint.hash:
-        raise ChainBroken(
-            f"the log does not have the hash {checkpoint.hash} at revision {checkpoint.revision}",
-            revision=checkpoint.revision,
-            expected=checkpoint.hash,
-            stored=stored,
-        )
+    require_of_log(checkpoint, hash_at(connection, checkpoint.revision))
     kept = connection.execute(STATEMENTS["count_checkpoint_parts"], {"digest": checkpoint.digest}).fetchone()[0]
-    if kept != parts:
-        raise LedgerUnavailable("another process saved a checkpoint at the same time", advice="save it again")
+    require_parts(parts, kept)
     values = {
         "revision": checkpoint.revision,
         "hash": checkpoint.hash,
@@ -93,36 +85,36 @@ def drop_part(connection: sqlite3.Connection) -> bool:
 def read_newest(connection: sqlite3.Connection) -> Checkpoint | None:
     """Return the newest image whose bytes still have their digest, or None."""
     with reading(connection):
-        for revision, digest_of_row, digest, parts in connection.execute(STATEMENTS["checkpoints"]).fetchall():
-            blob = _joined(connection, digest, parts)
-            if hashlib.sha256(blob).hexdigest() == digest:
-                return Checkpoint(revision=revision, hash=digest_of_row, digest=digest, blob=blob)
-    return None
+        kept = (_read(connection, *each) for each in connection.execute(STATEMENTS["checkpoints"]).fetchall())
+        return next((each for each in kept if each.is_intact), None)
+
+
+def read_image(connection: sqlite3.Connection, base: Base) -> Checkpoint:
+    """Return the image that history begins with.
+
+    Raises:
+        ChainBroken: it is not there, or is damaged.
+    """
+    for row in connection.execute(STATEMENTS["checkpoints"]).fetchall():
+        if row[:3] == (base.revision, base.hash, base.digest):
+            found = _read(connection, *row)
+            if found.is_intact:
+                return found
+    raise image_lost(base)
 
 
 def check_checkpoints(connection: sqlite3.Connection) -> list[str]:
-    """Return what is wrong with the images, one sentence each."""
-    problems: list[str] = []
-    for revision, digest_of_row, digest, parts in connection.execute(STATEMENTS["checkpoints"]).fetchall():
-        if hashlib.sha256(_joined(connection, digest, parts)).hexdigest() != digest:
-            problems.append(f"the checkpoint of revision {revision} is damaged: its bytes do not have its digest")
-        if hash_at(connection, revision) != digest_of_row:
-            problems.append(f"the checkpoint of revision {revision} is of another log: the hash there is not the same")
-    return problems
+    """Return what is wrong with the images after the base, one sentence each."""
+    base = read_base(connection)
+    kept = [each for each in connection.execute(STATEMENTS["checkpoints"]).fetchall() if each[0] != base.revision]
+    return [problem for each in kept for problem in problems_of(_read(connection, *each), hash_at(connection, each[0]))]
 
 
-def read_blob(connection: sqlite3.Connection, revision: int, digest: str) -> bytes | None:
-    """Return the image of a revision with this digest, or None where it is not there or damaged."""
-    for kept, _, named, parts in connection.execute(STATEMENTS["checkpoints"]).fetchall():
-        if (kept, named) == (revision, digest):
-            blob = _joined(connection, digest, parts)
-            return blob if hashlib.sha256(blob).hexdigest() == digest else None
-    return None
-
-
-def _joined(connection: sqlite3.Connection, digest: str, parts: int) -> bytes:
+def _read(connection: sqlite3.Connection, revision: int, digest_of_row: str, digest: str, parts: int) -> Checkpoint:
+    """Return an image that counts, whole or damaged."""
     found = (
         connection.execute(STATEMENTS["checkpoint_part"], {"digest": digest, "part": part}).fetchone()
         for part in range(parts)
     )
-    return b"".join(each[0] for each in found if each is not None)
+    blob = b"".join(each[0] for each in found if each is not None)
+    return Checkpoint(revision=revision, hash=digest_of_row, digest=digest, blob=blob)

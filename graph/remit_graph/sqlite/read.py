@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from remit_graph.errors import ChainBroken, ModelError
 from remit_graph.head import Head, State
-from remit_graph.history import Base, history_removed, require_kept
+from remit_graph.history import Base, require_kept
 from remit_graph.model.change import SCHEMA, Entry, Row, entry_of, verify_link
 from remit_graph.refusals import too_new
 from remit_graph.sqlite.statements import STATEMENTS
@@ -96,10 +96,9 @@ def read_receipt(connection: sqlite3.Connection, receipt_id: str) -> Entry | Non
         found = connection.execute(STATEMENTS["receipt"], {"receipt_id": receipt_id}).fetchone()
         if found is None:
             return None
-        base = read_base(connection)
-        if found[0] <= base.revision:
-            raise history_removed(f"receipt `{receipt_id}` of revision {found[0]}", base.revision, base.at)
-        return read_entries_in(connection, found[0] - 1, 1)[0]
+        before = found[0] - 1
+        require_kept(before, read_base(connection).revision, what=f"receipt `{receipt_id}` of revision {found[0]}")
+        return read_entries_in(connection, before, 1)[0]
 
 
 def _require_sequel(connection: sqlite3.Connection, head: Head, revision: int, digest: str) -> None:
