@@ -181,6 +181,9 @@ OWNER = "controller:seo-control-plane"
 ACTORS = {"amend a delegation": OWNER, "break-glass review": "human:chief", "delegate": OWNER}
 """Whose word each command takes; a root's by default."""
 
+WITHOUT_IMPACT = {"break-glass review", "key create"}
+"""Verbs whose command gives and takes nothing, so that no verdict changes."""
+
 OF_THE_MOMENT = {"created_at", "dry_run", "id", "key", "recent_decisions", "review_due", "reviewed_at", "revision"}
 OF_THE_MOMENT |= {"valid_until"}
 """Members that differ from one call to the next."""
@@ -304,6 +307,27 @@ def test_a_dry_run_says_the_same_on_every_face_and_changes_nothing(
     assert all(each.document["dry_run"] is True for each in answers)
     assert lasting(answers[0]) == lasting(answers[1]) == lasting(answers[2])
     assert served.point.view.revision == before
+
+
+@pytest.mark.parametrize("row", ROWS, ids=NAMES)
+def test_its_impact_is_told_on_every_face_that_can_ask_for_it(served: Served, made: dict[str, str], row: Row) -> None:
+    """An option or an argument that a face takes is never passed over in silence."""
+    actor = ACTORS.get(row.name, "organization:acme")
+    loop, remit = CALLERS[served.url]
+    method, _, path = _filled(row.route, made).partition(" ")
+    query = {"actor": actor, "dry_run": "true", "impact": "true"}
+    words = [*_filled(row.words, made).split(), "--actor", actor, row.plan, "--impact"]
+
+    python = loop.run(row.python(remit, made, actor=actor, dry_run=True, impact=True))
+    told = [python.document]
+    if method == "DELETE":
+        told.append(served.client().delete(path, params=query).json())
+    if row.name not in WITHOUT_IMPACT:
+        result = CliRunner().invoke(app, ["--url", served.url, "--json", *words])
+        told.append(json.loads(result.stdout))
+        assert CliRunner().invoke(app, ["--url", served.url, *words[:-2], "--impact"]).exit_code == 2
+
+    assert all(each["impact"]["changed"] >= 0 for each in told)
 
 
 @pytest.mark.parametrize("row", ROWS, ids=NAMES)

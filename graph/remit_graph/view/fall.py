@@ -50,11 +50,6 @@ class Fall:
     moved: dict[str, Edge] = field(default_factory=dict)
     narrowed: dict[str, Edge] = field(default_factory=dict)
 
-    def fallen(self, named: Iterable[Edge]) -> list[Edge]:
-        """Return what ends beyond the named edges, by edge id."""
-        own = {edge.edge_id for edge in named}
-        return [self.ended[each] for each in sorted(self.ended) if each not in own]
-
     def begun(self) -> list[Edge]:
         """Return the versions that begin, by edge id."""
         begun = self.moved | self.narrowed

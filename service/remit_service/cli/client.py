@@ -10,9 +10,7 @@ import httpx
 
 from remit_service.cli.context import Call
 from remit_service.cli.exits import FAULT, REFUSED, USAGE, Failure
-from remit_service.library.reach import TIMEOUT_SECONDS as TIMEOUT_SECONDS  # noqa: PLC0414 - verbs find it here
-from remit_service.library.reach import in_process
-from remit_service.library.reach import service as service  # noqa: PLC0414 - the same
+from remit_service.library.reach import in_process, service
 
 
 @asynccontextmanager

@@ -45,12 +45,21 @@ def command(  # noqa: PLR0913 - what every command has
     patiently: bool = False,
 ) -> None:
     """Give one command and leave with its exit code; `code` and `patiently` are those of `perform`."""
-    if impact and not dry_run:
-        raise Failure("--impact belongs to --dry-run: what was done cannot be tried any more")
+    refuse_idle_impact(dry_run=dry_run, impact=impact)
     whole = {**body, "reason": reason, "actor": actor, "approval_id": approval}
     whole |= {"dry_run": dry_run or None, "impact": impact or None}
     sent = {**(headers or {}), **keyed(key)}
     perform(context, call, whole, headers=sent, text=text or print_made, code=code, patiently=patiently)
+
+
+def refuse_idle_impact(*, dry_run: bool, impact: bool) -> None:
+    """Refuse to be asked for the impact of what is done at once.
+
+    Raises:
+        Failure: `impact` stands without `dry_run`.
+    """
+    if impact and not dry_run:
+        raise Failure("--impact belongs to --dry-run: what was done cannot be tried any more")
 
 
 def fresh_key() -> str:

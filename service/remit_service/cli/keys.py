@@ -15,7 +15,7 @@ from remit_service.cli.client import client_for, document_of, refused
 from remit_service.cli.context import call_of, run
 from remit_service.cli.coordination import perform
 from remit_service.cli.exits import DONE, Failure
-from remit_service.cli.governing import ActorName, DryRun, Reason, path_of
+from remit_service.cli.governing import ActorName, DryRun, Impact, Reason, path_of, print_made, refuse_idle_impact
 from remit_service.cli.output import Output, table
 from remit_service.private_file import private_file
 
@@ -107,8 +107,10 @@ def _print(console: Console, document: Mapping[str, Any]) -> None:
 def revoke(
     context: typer.Context,
     identifier: Annotated[str, typer.Argument(help="The key's id.")],
-    reason: Reason = None, actor: ActorName = None, dry_run: DryRun = False,
+    reason: Reason = None, actor: ActorName = None, dry_run: DryRun = False, impact: Impact = False,
 ) -> None:  # fmt: skip
     """End a key at once."""
-    query = {"reason": reason, "actor": actor, "dry_run": "true" if dry_run else None}
-    perform(context, f"DELETE {path_of('v1', 'keys', identifier)}", query=query)
+    refuse_idle_impact(dry_run=dry_run, impact=impact)
+    said = {"dry_run": dry_run, "impact": impact}
+    query = {"reason": reason, "actor": actor, **{name: "true" for name, each in said.items() if each}}
+    perform(context, f"DELETE {path_of('v1', 'keys', identifier)}", query=query, text=print_made)

@@ -37,14 +37,15 @@ def change(  # noqa: PLR0913, PLR0917 - each is an option
         list[str] | None, typer.Option(help="All its verified identities from now on; the others are taken from it.")
     ] = None,
     name: Annotated[str | None, typer.Option(help="What people call it.")] = None,
-    reason: Reason = None, actor: ActorName = None, dry_run: DryRun = False, key: Key = None,
+    reason: Reason = None, actor: ActorName = None, dry_run: DryRun = False, impact: Impact = False,
+    key: Key = None,
 ) -> None:  # fmt: skip
     """Change what is known of a principal: what is named replaces what was known."""
     body = {"trust": trust, "identities": identity or None, "display_name": name}
     if all(each is None for each in body.values()):
         raise typer.BadParameter("name what is to change: --trust, --identity or --name")
     call = f"PATCH {path_of('v1', 'principals', principal)}"
-    command(context, call, body, reason=reason, actor=actor, dry_run=dry_run, key=key)
+    command(context, call, body, reason=reason, actor=actor, dry_run=dry_run, impact=impact, key=key)
 
 
 @app.command()

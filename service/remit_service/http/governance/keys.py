@@ -29,6 +29,13 @@ CREATED: Final = 201
 MAX_DAYS: Final = 3_650
 KeyId = Annotated[str, Path(pattern="^[0-9a-f]{16}$", description="Id of the key.")]
 DryRun = Annotated[bool | None, Query(description="Decide and tell, and change nothing.")]
+Impact = Annotated[
+    bool | None,
+    Query(
+        description="With a dry run, and only with one: decide recent decisions again and list the verdicts that would "
+        "change."
+    ),
+]
 Text = Annotated[str | None, Query(min_length=1, max_length=1024)]
 
 
@@ -62,12 +69,14 @@ def add_routes(router: APIRouter, desk: Desk) -> None:
                    openapi_extra=keyed({}))  # fmt: skip
     async def end(
         request: Request, key_id: KeyId, actor: Text = None, reason: Text = None, approval_id: Text = None,
-        dry_run: DryRun = None,
+        dry_run: DryRun = None, impact: Impact = None,
     ) -> Response:  # fmt: skip
         """End an API key at once."""
         exchange = exchange_of(request)
         caller = await desk.service.caller(exchange, principals=True)
-        document = {"actor": actor, "reason": reason, "approval_id": approval_id, "dry_run": dry_run}
+        document = {
+            "actor": actor, "reason": reason, "approval_id": approval_id, "dry_run": dry_run, "impact": impact,
+        }  # fmt: skip
         order = desk.order(exchange, caller, document, identifier=key_id)
         outcome = await _carried(desk, EndedKey(key_id), document, order)
         return answer(outcome, desk.point.revision_token(outcome.revision))
