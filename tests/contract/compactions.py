@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from remit_graph.history import Retention
 from remit_graph.model.change import Command
 from remit_service.clock import SystemClock
-from remit_service.keeping.compaction import compact
+from remit_service.keeping.compaction import compact, plan_compaction
 from remit_service.replica.replica import Replica
 from remit_service.writer.writer import Writer
 from tests.support.coordinated_histories import CoordinatedHistory
@@ -53,4 +53,4 @@ async def filled(ledger: Ledger, seed: int) -> Sequence[Entry]:
 async def compacted(ledger: Ledger, revision: int, retention: Retention = FOR_GOOD) -> Compacted:
     """Compact a ledger as a process of its own would."""
     async with desk(ledger) as (replica, writer):
-        return await compact(replica, writer.submit, revision, retention)
+        return await compact(replica, writer.submit, await plan_compaction(ledger, revision), retention)

@@ -7,7 +7,7 @@ import signal
 import sys
 from datetime import timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -24,6 +24,8 @@ from tests.contract.compactions import COMMANDS, FOR_GOOD, compacted, desk, fill
 from tests.contract.ledger_commands import a_command, append, now, rows_of
 
 if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
     from remit_graph.ports import Ledger
     from remit_graph.view.state import View
     from tests.contract.ledgers import Store
@@ -88,7 +90,7 @@ async def test_a_checkpoint_after_the_base_is_begun_from(store: Store) -> None:
     ledger = await store.open()
     await filled(ledger, 6)
     async with desk(ledger) as (replica, writer):
-        await compact(replica, writer.submit, 30, FOR_GOOD)
+        await compact(replica, writer.submit, await plan_compaction(ledger, 30), FOR_GOOD)
         kept = await keep_checkpoint(replica, writer.submit)
     head = await ledger.head()
 
@@ -133,6 +135,35 @@ async def test_two_who_compact_at_once_do_no_harm(store: Store) -> None:
     assert (await ledger.base()).revision == 50
     assert sum(each.rows for each in done) == rows
     assert await ledger.check() == []
+
+
+@pytest.mark.parametrize("step", ["base", "checkpoint", "read", "cut"])
+async def test_a_cut_further_on_that_comes_first_is_an_answer(store: Store, step: str) -> None:
+    """Whichever step of a compaction another one comes before: both end well, and history begins where it was cut."""
+    ledger, other = await store.open(), await store.open()
+    await filled(ledger, 7)
+    async with desk(ledger) as (replica, writer):
+        plan = await plan_compaction(ledger, 30)
+        before_once(ledger, step, lambda: compacted(other, 50))
+        done = await compact(replica, writer.submit, plan, FOR_GOOD)
+
+    base = await ledger.base()
+    assert (plan.base, done.base, base.revision) == (30, 50, 50)
+    assert done.anchored_at in {0, base.anchored_at}
+    assert (await ledger.weigh(50)).rows == 0
+    assert await ledger.check() == []
+
+
+def before_once(ledger: Any, step: str, come_first: Callable[[], Awaitable[Any]]) -> None:
+    """Let something come before the next call of a method of a ledger."""
+    method = getattr(ledger, step)
+
+    async def after_it(*arguments: Any) -> Any:
+        setattr(ledger, step, method)
+        await come_first()
+        return await method(*arguments)
+
+    setattr(ledger, step, after_it)
 
 
 @pytest.mark.feature("S103")

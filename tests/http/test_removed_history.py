@@ -11,7 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 from remit_service.cli.app import app
-from remit_service.keeping.compaction import compact, retention_of
+from remit_service.keeping.compaction import compact, plan_compaction, retention_of
 from tests.http.serving import serve, stopped_later
 from tests.support.process import wait_until
 
@@ -50,7 +50,8 @@ def begun(served: Served) -> httpx.Response:
     base = point.view.revision
 
     async def cut() -> None:
-        await compact(point.replica, point.submit, base, retention_of(point.policy.tables))
+        plan = await plan_compaction(point.ledger, base)
+        await compact(point.replica, point.submit, plan, retention_of(point.policy.tables))
         # What the view keeps at hand is not asked about here.
         point.view.coordination.kept_records["receipt"].items.clear()
 

@@ -22,7 +22,7 @@ from remit_graph.history import Retention
 from remit_graph.model.change import Command
 from remit_service.coordination import command as commands
 from remit_service.coordination.values import Changed, Refusal
-from remit_service.keeping.compaction import compact
+from remit_service.keeping.compaction import compact, plan_compaction
 from remit_service.replica.replica import Replica
 from remit_service.writer.command import Accepted, Refused, Submission
 from remit_service.writer.writer import Writer
@@ -237,7 +237,8 @@ class StoreGame:
         process = self.random.choice(self.processes)
         revision = self.random.randint(0, self.reference.revision)
         try:
-            await compact(process.replica, process.writer.submit, revision, FORGOTTEN)
+            plan = await plan_compaction(process.replica.ledger, revision)
+            await compact(process.replica, process.writer.submit, plan, FORGOTTEN)
         except LedgerError:
             return
 

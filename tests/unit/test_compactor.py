@@ -20,7 +20,7 @@ from remit_graph.sqlite.ledger import SqliteLedger
 from remit_graph.view.image import pack
 from remit_graph.view.state import View
 from remit_service.clock import ManualClock, SystemClock
-from remit_service.keeping.compaction import PASSING, compact, retention_of
+from remit_service.keeping.compaction import PASSING, compact, plan_compaction, retention_of
 from remit_service.keeping.compactor import Compactor
 from remit_service.replica.loading import load_view
 from remit_service.replica.replica import Replica
@@ -99,7 +99,8 @@ async def test_a_beginning_that_the_chain_does_not_hold_is_no_beginning(tmp_path
     """Whoever puts another image and its digest into the store past the ledger gives nobody authority by it."""
     path = tmp_path / "l.db"
     async with a_point(path) as point:
-        await compact(point.replica, point.submit, 4, Retention(kept_for=timedelta(0)))
+        plan = await plan_compaction(point.ledger, 4)
+        await compact(point.replica, point.submit, plan, Retention(kept_for=timedelta(0)))
         forged = pack(View())
         digest = sha256(forged).hexdigest()
         with closing(sqlite3.connect(path)) as connection, connection:

@@ -115,13 +115,13 @@ async def _done(call: Call, settings: Settings, plan: Plan) -> Compacted:
     async with running_point(settings, Unrecorded(), activate=False) as point:
         retention = retention_of(point.policy.tables)
         with call.output.progress("compacting", plan.rows) as tell:
-            return await compact(point.replica, point.submit, plan.base, retention, tell=tell)
+            return await compact(point.replica, point.submit, plan, retention, tell=tell)
 
 
 def _told(store: str, done: Compacted) -> str:
     return (
         f"removed {done.rows:,} rows, {_size(done.plan.size)}, and {done.answers:,} answers to requests from {store} "
-        f"in {done.seconds:.1f} s: history begins after revision {done.plan.base:,}"
+        f"in {done.seconds:.1f} s: history begins after revision {done.base:,}"
     )
 
 

@@ -11,12 +11,13 @@ nobody, and rows that nobody reads are taken out by the next compaction.
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import dataclass
 from datetime import timedelta
 from time import perf_counter
 from typing import TYPE_CHECKING, Final
 
-from remit_graph.errors import HistoryRemoved, LedgerError, ModelError
+from remit_graph.errors import GraphError, HistoryRemoved, LedgerError, ModelError
 from remit_graph.history import Retention, base_anchor_of
 from remit_graph.model.change import Change
 from remit_graph.view.image_write import Snapshot
@@ -70,9 +71,18 @@ class Plan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Compacted:
-    """What a compaction did: its plan, the rows and answers that went, where its anchor is, and how long it took."""
+    """What a compaction did.
+
+    Attributes:
+        plan: What it was to do.
+        base: The revision that history begins after now; a later one than planned where another process cut it there.
+        rows: Rows that went by it, and `answers` to request ids.
+        anchored_at: The revision of the anchor that history begins by; 0 where nothing was to be cut.
+        seconds: How long it took.
+    """
 
     plan: Plan
+    base: int
     rows: int
     answers: int
     anchored_at: int
@@ -124,29 +134,28 @@ async def plan_compaction(ledger: Ledger, revision: int) -> Plan:
 
 
 async def compact(
-    replica: Replica, submit: Submit, revision: int, retention: Retention, *, tell: Callable[[int], None] | None = None
+    replica: Replica, submit: Submit, plan: Plan, retention: Retention, *, tell: Callable[[int], None] | None = None
 ) -> Compacted:
-    """Remove the history of a ledger up to `revision`, and what an earlier compaction left.
+    """Remove the history of a ledger as planned, and what an earlier compaction left.
 
     Args:
         replica: A running replica of the ledger. A second view is held beside its own until the image is made.
         submit: Appends the anchor.
-        revision: The last one that goes.
+        plan: What goes; another process may have cut history meanwhile.
         retention: How long answers are kept.
         tell: Told how many rows went so far.
 
     Raises:
-        ModelError: the ledger has not come that far.
         LedgerError: it cannot be read or written; the same command goes on.
     """
     started = perf_counter()
     ledger = replica.ledger
-    plan = await plan_compaction(ledger, revision)
     anchored_at = 0
-    if plan.base > plan.before:
+    if plan.base > (await ledger.base()).revision:
         anchored_at = await _cut(replica, submit, plan.base)
-        # Whoever asks this process is told at once where history begins.
-        await replica.catch_up()
+        with contextlib.suppress(LedgerError):
+            # Whoever asks this process is told at once where history begins, and otherwise when the tail has told it.
+            await replica.catch_up()
     rows = answers = 0
     while True:
         swept = await ledger.sweep(retention)
@@ -155,11 +164,32 @@ async def compact(
             tell(rows)
         if swept.is_done:
             break
-    return Compacted(plan=plan, rows=rows, answers=answers, anchored_at=anchored_at, seconds=perf_counter() - started)
+    return Compacted(
+        plan=plan,
+        base=(await ledger.base()).revision,
+        rows=rows,
+        answers=answers,
+        anchored_at=anchored_at,
+        seconds=perf_counter() - started,
+    )
 
 
 async def _cut(replica: Replica, submit: Submit, revision: int) -> int:
-    """Let history begin after `revision`, and return the revision of the anchor."""
+    """Let history begin after `revision`, and return the revision of the anchor that it begins by.
+
+    Another process may cut it there, or further on, meanwhile, and is in the way at any step. What is asked for is done
+    then; so it is where the answer of the store was lost.
+    """
+    try:
+        return await _cut_here(replica, submit, revision)
+    except GraphError:
+        base = await replica.ledger.base()
+        if base.revision < revision:
+            raise
+        return base.anchored_at
+
+
+async def _cut_here(replica: Replica, submit: Submit, revision: int) -> int:
     # (1) The state there.
     await replica.catch_up()
     view = await view_at_revision(replica.ledger, replica.view, revision)
@@ -172,10 +202,4 @@ async def _cut(replica: Replica, submit: Submit, revision: int) -> int:
         Submission(action="COMPACT", actor=SYSTEM, decide=lambda _view, _at: verdict, reason="history is cut here")
     )
     # (3) History begins there.
-    try:
-        await replica.ledger.cut(checkpoint, done.revision)
-    except ModelError:
-        if (await replica.ledger.base()).revision < revision:
-            raise
-        # Another process cut it there, or further on, meanwhile: what is asked for is done.
-    return done.revision
+    return (await replica.ledger.cut(checkpoint, done.revision)).anchored_at

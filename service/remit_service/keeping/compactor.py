@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import random
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final, Protocol
 
 import structlog
@@ -87,9 +88,10 @@ class Compactor:
         ledger = point.replica.ledger
         keep = round(self._keep.total_seconds() * 1_000_000)
         plan = await plan_compaction(ledger, await last_before(ledger, point.clock.now() - keep))
-        # Answers whose time is over go at every look, and rows that a process that was killed had cut off.
-        worth = plan.base if plan.rows >= self._worth else plan.before
-        done = await compact(point.replica, point.submit, worth, retention_of(point.policy.tables))
+        if plan.rows < self._worth:
+            # Answers whose time is over go at every look, and rows that a process that was killed had cut off.
+            plan = replace(plan, base=plan.before)
+        done = await compact(point.replica, point.submit, plan, retention_of(point.policy.tables))
         return done if done.rows or done.answers else None
 
     async def _run(self) -> None:
@@ -101,7 +103,7 @@ class Compactor:
                 _log.warning("not compacted", reason=error.message, advice=error.advice)
             else:
                 if done is not None:
-                    _log.info("compacted", history_after=done.plan.base, rows=done.rows, answers=done.answers)
+                    _log.info("compacted", history_after=done.base, rows=done.rows, answers=done.answers)
             await asyncio.sleep(self._every)
 
 
