@@ -8,6 +8,7 @@ One unique constraint, on `ref`, serves every noun that there is and will be.
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from remit_graph.model.key import WILDCARD
@@ -46,6 +47,9 @@ TAKEN: Final = frozenset(
 )
 """Labels of the ledger itself."""
 
+NOUNS_KEPT: Final = 256
+"""Nouns whose label is remembered: there are some thirty, and each change names several."""
+
 _NOUN: Final = re.compile(r"[a-z]+(_[a-z]+)*\Z", re.ASCII)
 
 
@@ -57,6 +61,7 @@ class Named(NamedTuple):
     identity: Mapping[str, Any]
 
 
+@lru_cache(NOUNS_KEPT)
 def label_of(noun: str) -> str:
     """Return the label of a noun: `resource_type` is `ResourceType`."""
     return "".join(part[:1].upper() + part[1:] for part in noun.split("_"))
@@ -77,6 +82,7 @@ def named(noun: str, value: Any) -> Named:
     return Named(f"{noun}/{value}", label_of(noun), {IDENTITY.get(noun, "id"): value})
 
 
+@lru_cache(NOUNS_KEPT)
 def is_noun(noun: str) -> bool:
     """Say whether things of this name become nodes; the labels of the ledger itself are taken."""
     return _NOUN.fullmatch(noun) is not None and label_of(noun) not in TAKEN

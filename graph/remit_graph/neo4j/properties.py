@@ -37,6 +37,7 @@ OF_EDGES: Final = frozenset({"row_digest"})
 OF_ENTITIES: Final = frozenset({"row_digest", "ref", "was_ref", "revision_from"})
 """Properties of any other node that its digest does not cover: the database alone knows them, or moves them."""
 
+_TEXT: Final = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False, default=str)
 _INTEGERS: Final = range(-(1 << 63), 1 << 63)
 
 
@@ -126,5 +127,5 @@ def _ends(name: str) -> bool:
 
 def _digest(properties: Mapping[str, Any]) -> int:
     # Values that somebody put there by hand can be of any kind, so everything has some text here.
-    text = json.dumps(properties, sort_keys=True, separators=(",", ":"), ensure_ascii=False, default=str)
+    text = _TEXT.encode(properties)
     return int.from_bytes(hashlib.sha256(text.encode(errors="surrogatepass")).digest()[:5], "big")
