@@ -13,7 +13,7 @@ from remit_graph.sqlite.statements import STATEMENTS
 from remit_graph.sqlite.turns import spend
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from remit_graph.head import Head
     from remit_graph.model.instant import Instant
@@ -60,6 +60,7 @@ def write(
         _refuse(head, instants)
     require_near(instants, now, options.max_clock_skew // timedelta(microseconds=1))
     # (3) Add the rows, the answers to request ids, the edges and receipts; the schema refuses what is there already.
+    _insert_rows(connection, revisions)
     for index, revision in enumerate(revisions):
         _insert(connection, revision, index)
 
@@ -70,16 +71,28 @@ def _refuse(head: Head, instants: Sequence[Instant]) -> NoReturn:
     raise AssertionError("the head stands where the writer decided, and yet it did not move")
 
 
-def _insert(connection: sqlite3.Connection, revision: Revision, index: int) -> None:
-    rows = [{"revision": row.revision, "seq": row.seq, "body": row.body, "hash": row.hash} for row in revision.rows]
+def _insert_rows(connection: sqlite3.Connection, revisions: Sequence[Revision]) -> None:
+    begun: list[int] = []
+
+    def rows() -> Iterator[dict[str, object]]:
+        for index, revision in enumerate(revisions):
+            begun.append(index)
+            for row in revision.rows:
+                yield {"revision": row.revision, "seq": row.seq, "body": row.body, "hash": row.hash}
+
     try:
-        connection.executemany(STATEMENTS["insert_row"], rows)
+        # One call for all of a batch: to begin anew for each revision takes as long as its rows do.
+        connection.executemany(STATEMENTS["insert_row"], rows())
     except sqlite3.IntegrityError as error:
+        index = begun[-1]
         raise ConstraintBroken(
-            f"revision {revision.entry.revision} is there already, though the head does not say so: {error}",
+            f"revision {revisions[index].entry.revision} is there already, though the head does not say so: {error}",
             advice="run `remit store check`",
             index=index,
         ) from error
+
+
+def _insert(connection: sqlite3.Connection, revision: Revision, index: int) -> None:
     if revision.answer is not None:
         _insert_answer(connection, revision.answer, index)
     for step in revision.edges:

@@ -19,7 +19,7 @@ def reached(view: View, principal: str, at: Instant, *, writes: bool) -> list[st
         above: list[str] = []
         for each in frontier:
             for kind in MEMBERSHIPS:
-                for edge in view.outgoing(kind, each):
+                for edge in view.out[kind].get(each, {}).values():
                     usable = edge.is_live(at) and edge.epoch >= view.minimum_epoch(edge, writes=writes)
                     if usable and edge.to not in found and edge.to != principal and view.alive(edge.to):
                         found.add(edge.to)

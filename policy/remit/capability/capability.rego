@@ -28,10 +28,10 @@ agrees(candidate) if input.capability.chain in [[hop.edge_id | some hop in candi
 # scope: document
 reasons contains "capability_required" if {
 	input.capability == null
+	not _beginning
 	some environment in data.remit.demand.environments
 	level := data.remit.config.capability_required[input.action.class][environment]
 	demand.reaches(level)
-	not _beginning
 }
 
 reasons contains input.capability.code if {

@@ -69,12 +69,13 @@ def grant(
     if waiters_near(work, passed):
         work.put_off(passed)
     first = gate.verdicts[0]
+    answers = [answer_of(each, work.tables) for each in leases]
     told: dict[str, Any] = {
         "coordination_id": origin.coordination_id,
         "decision": True,
         "outcome": "execute",
-        "lease": answer_of(leases[0], work.tables) if leases else None,
-        "leases": [answer_of(each, work.tables) for each in leases],
+        "lease": dict(answers[0]) if answers else None,
+        "leases": answers,
         "obligations": [dict(each) for verdict in gate.verdicts for each in verdict.obligations],
         "epochs": dict(first.epochs),
         "decision_id": first.decision_id,

@@ -9,7 +9,6 @@ same comes out. `Walk` is the same without beginning anew for each question.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from remit_service.coordination import (
@@ -30,6 +29,8 @@ from remit_service.coordination.values import Answer, Ask, Changed, Question, Re
 from remit_service.coordination.work import Work
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
     from remit_graph.model.instant import Instant
     from remit_graph.view.state import View
     from remit_service.coordination.tables import Tables
@@ -81,10 +82,10 @@ class Walk:
     def start(self, what: command.Command) -> Ask | Outcome:
         """Carry a command out up to its first question."""
         begun = _HANDLERS[type(what)](self.work, what)
-        if isinstance(begun, Generator):
-            self._steps = begun
-            return self._go_on(next)
-        return self._ended(begun)
+        if isinstance(begun, Answer | Refusal):
+            return self._ended(begun)
+        self._steps = begun
+        return self._go_on(next)
 
     def send(self, verdict: Verdict) -> Ask | Outcome:
         """Give the verdict that was asked for, and go on."""

@@ -201,8 +201,13 @@ def _kept(question: Question) -> dict[str, Any]:
     return kept
 
 
+_WHOLE: Final = frozenset({str, int, bool, type(None)})
+
+
 def without_fractions(value: Any) -> Any:
     """Return JSON without members that the ledger has no form for."""
+    if type(value) in _WHOLE:
+        return value
     if isinstance(value, dict):
         return {key: without_fractions(each) for key, each in value.items() if not isinstance(each, float)}
     if isinstance(value, list | tuple):

@@ -244,13 +244,15 @@ class Replica:
             self._take_all([entry], made)
 
     def _take_all(self, entries: Sequence[Entry], made: Beside | None = None) -> None:
-        moved = False
+        moved, before = False, self.view.revision
         try:
             for entry in entries:
                 if entry.revision > self.view.revision:
                     self._take(entry, made)
                     moved = True
         finally:
+            if self.view.revision != before:
+                self._move_head()
             if moved and self._companion is not None:
                 self._companion.settle(self.view)
         if moved:
@@ -266,10 +268,13 @@ class Replica:
             journal.undo()
             raise self._refused(entry, error) from error
         self.past.note(entry, journal)
-        if self.head is not None:
-            self.head = replace(self.head, revision=entry.revision, hash=entry.hash, at=entry.at)
         for listener in self._listeners:
             listener(entry)
+
+    def _move_head(self) -> None:
+        """Let the head stand where the view does: once for all that was applied, with nothing awaited meanwhile."""
+        if self.head is not None:
+            self.head = replace(self.head, revision=self.view.revision, hash=self.view.hash, at=self.view.at)
 
     def _refused(self, entry: Entry, error: Exception) -> GraphError:
         """Stop before an entry that cannot be applied; returns why."""
