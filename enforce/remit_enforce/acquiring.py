@@ -71,10 +71,12 @@ async def acquire(operations: Operations, plan: Plan, trace: Trace) -> Acquired 
     if isinstance(found, Refusal):
         raise refused(found, trace)
     begun = read_as(Begun, found)
+    if isinstance(begun, Begun) and not begun.decision:
+        begun = unreadable("what was begun is not permitted", status=found.status)
     if isinstance(begun, Refusal):
+        # Whatever it was that was begun, it is not left behind.
+        await operations.abort(str(found.document.get("coordination_id")), str(begun))
         raise refused(begun, trace)
-    if not begun.decision:
-        raise refused(unreadable("what was begun is not permitted"), trace)
     acquired = Acquired(begun, found.sent_at)
     return acquired if is_fresh or begun.lease is None else await _counted_anew(operations, begun, trace)
 
@@ -107,6 +109,7 @@ async def _withdraw(operations: Operations, body: Mapping[str, Any], key: str, *
 
 async def _counted_anew(operations: Operations, begun: Begun, trace: Trace) -> Acquired:
     """Renew a lease that was given at some moment before its answer was asked for, so that it is known how it lasts."""
+    trace.coordination_id = begun.coordination_id
     found = await operations.renew(begun.coordination_id, begun.lease_epoch, None)
     renewed = read_as(Renewed, found) if isinstance(found, Answer) else found
     if isinstance(renewed, Refusal) or isinstance(found, Refusal):

@@ -3,7 +3,7 @@
 Rules:
 - no answer, a late one, one that is too long or cannot be read, and every status that is no success is a `Refusal`;
 - a redirect is not followed: it would carry the key elsewhere; proxies and keys are not taken from the environment;
-- only sending is repeated, and only where a repeat means the same (`sending.py`); no decision is asked for twice.
+- only sending is repeated, and only where a repeat means the same (`sending.py`), never for what was decided.
 
     async with AsyncClient(Settings(url="http://127.0.0.1:8180")) as point:
         permit = await point.evaluate(subject="instance:seo-agent-7", action="READ_POST", resource="wp:post:1024")
@@ -88,7 +88,8 @@ class AsyncClient:
         self, *, subject: str, action: str, resource: str, context: Mapping[str, Any] | None = None
     ) -> Permit | Refusal:
         """Ask whether something may be done now (AuthZEN 1.0); whatever is no well-formed permit is a refusal."""
-        answer = await self.call("POST", "/access/v1/evaluation", question(subject, action, resource, context))
+        body = question(subject, action, resource, context)
+        answer = await self.call("POST", "/access/v1/evaluation", body, repeatable=True)
         if isinstance(answer, Refusal):
             return answer
         if answer.status != httpx.codes.OK:

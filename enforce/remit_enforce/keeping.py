@@ -42,6 +42,7 @@ class Keeper:
         self._settings = operations.client.settings
         self._keeping: asyncio.Task[Refusal] | None = None
         self._lease = lease
+        self._loss: Refusal | None = None
         self._ends_at: float | None = None
         if lease is not None:
             self._count(lease, since)
@@ -52,9 +53,13 @@ class Keeper:
 
     @property
     def lost(self) -> Refusal | None:
-        """Why the lease is lost, or None while it is kept."""
-        task = self._keeping
-        return task.result() if task is not None and task.done() and not task.cancelled() else None
+        """Why the lease is lost, or None while it is kept; whoever was stopped looks before its keeper has woken up."""
+        if self._loss is None and self._keeping is not None:
+            if self._keeping.done() and not self._keeping.cancelled():
+                self._loss = self._keeping.result()
+            elif time.monotonic() >= self._lost_at:
+                self._loss = _not_renewed(None)
+        return self._loss
 
     async def __aenter__(self) -> Self:
         """Begin to keep it."""
@@ -86,7 +91,7 @@ class Keeper:
                 task.cancel()
                 left = None if self._ends_at is None else max(self._ends_at - time.monotonic(), 0)
                 await asyncio.wait({task}, timeout=left)
-        if self.lost is not None and (not task.done() or task.cancelled()):
+        if self.lost is not None and not _has_spoken(task):
             raise StalePlan(self.lost)
         return _result(task)
 
@@ -119,9 +124,7 @@ class Keeper:
                 return last
             pause = self._settings.pause_seconds * random.uniform(0.5, 1.5)  # noqa: S311 - spreads a crowd
             await asyncio.sleep(max(min(pause, self._lost_at - time.monotonic()), 0))
-        why = "" if last is None else f"; {last}"
-        message = f"the lease could not be renewed in time{why}"
-        return Refusal(code="lease_not_renewed", message=message, outcome="acquire")
+        return _not_renewed(last)
 
     def _take(self, lease: Lease, since: float) -> None:
         is_longer = self._lease is None or lease.expires_at > self._lease.expires_at
@@ -132,11 +135,25 @@ class Keeper:
         self._lease = lease
 
 
+def _not_renewed(last: Refusal | None) -> Refusal:
+    why = "" if last is None else f"; {last}"
+    return Refusal(code="lease_not_renewed", message=f"the lease could not be renewed in time{why}", outcome="acquire")
+
+
 async def _until(instant: float) -> None:
     await asyncio.sleep(max(instant - time.monotonic(), 0))
 
 
+def _has_spoken(task: asyncio.Future[Any]) -> bool:
+    """Whether a callback came to an end of its own: what a cancelled one raises is the cancelling."""
+    if not task.done() or task.cancelled():
+        return False
+    return task.exception() is None or isinstance(task.exception(), EnforceError)
+
+
 def _result(task: asyncio.Future[T]) -> T:
+    if task.cancelled():
+        raise CallbackFailed("it was cancelled, and not by its caller")
     try:
         return task.result()
     except EnforceError:

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping, Sequence
 
-PERFORMED: Final = frozenset({"precondition", "restrict_fields"})
-"""Duties that the write protocol performs itself: the version is checked, and the action names the fields."""
+RESTRICT_FIELDS: Final = "restrict_fields"
+PERFORMED: Final = frozenset({"precondition", RESTRICT_FIELDS})
+"""Duties that every plan has: step 7 compares the version, and `execute` writes the fields of its `Turn` alone."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,7 +51,8 @@ class Turn:
         coordination_id: Of the operation; for logs, and as `context.coordination_id` of further questions.
         fencing_tokens: The token of each fence key, for the guard at the resource; none where no lease was asked for.
         lease_epoch: The highest of them, for a resource that takes one number.
-        obligations: What the permit demands, beside those that the protocol performs.
+        fields: What `execute` may write, and nothing beside it; None is the whole resource.
+        obligations: What else the permit demands.
         seen: What `read` answered; its version is what `execute` writes on, as `If-Match`.
     """
 
@@ -58,6 +60,7 @@ class Turn:
     fencing_tokens: Mapping[str, int]
     lease_epoch: int
     obligations: Sequence[Mapping[str, Any]]
+    fields: frozenset[str] | None = None
     seen: Seen | None = None
     progress: str | None = None
 
@@ -71,6 +74,20 @@ class Turn:
     def mark(self, progress: str) -> None:
         """Say how far the work has come; a lease whose holder does not advance is not renewed for ever (S68)."""
         self.progress = progress
+
+
+def fields_of(obligations: Sequence[Mapping[str, Any]]) -> frozenset[str] | None:
+    """Return the fields that the duties of a permit leave to be written; a duty that cannot be read leaves none."""
+    left: frozenset[str] | None = None
+    for each in obligations:
+        if each.get("type") == RESTRICT_FIELDS:
+            properties = each.get("properties")
+            named = properties.get("fields") if isinstance(properties, dict) else None
+            fields = (
+                frozenset(name for name in named if isinstance(name, str)) if isinstance(named, list) else frozenset()
+            )
+            left = fields if left is None else left & fields
+    return left
 
 
 Read: TypeAlias = "Callable[[Turn], Awaitable[Seen | GoalMet]]"

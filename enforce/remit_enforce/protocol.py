@@ -22,7 +22,7 @@ from remit_enforce.client import Answer
 from remit_enforce.errors import Denied, EnforceError, NotRecorded, NotVerified, StalePlan
 from remit_enforce.keeping import Keeper
 from remit_enforce.operations import Operations
-from remit_enforce.plan import PERFORMED, GoalMet, Turn
+from remit_enforce.plan import PERFORMED, GoalMet, Turn, fields_of
 from remit_enforce.receipt import ABANDONED, BEGUN, COMPLETED, Receipt, Trace
 from remit_enforce.refusal import Refusal
 
@@ -73,6 +73,7 @@ class _Walk:
             fencing_tokens={} if begun.lease is None else begun.lease.fencing_tokens,
             lease_epoch=self._epoch,
             obligations=[each for each in begun.obligations if each.get("type") not in PERFORMED],
+            fields=fields_of(begun.obligations),
         )
         trace.coordination_id = self._id
         trace.done(*BEGUN)
@@ -83,6 +84,10 @@ class _Walk:
             return await self._go()
         except (Exception, asyncio.CancelledError) as error:
             ended = await self._end(error)
+            if isinstance(error, NotRecorded) and ended.status == COMPLETED:
+                # Only the answer to `complete` was lost.
+                self._trace.done("receipt", "release")
+                return self._trace.receipt(COMPLETED, document=ended.document)
             if isinstance(error, EnforceError):
                 error.receipt = ended
             else:
@@ -157,13 +162,16 @@ class _Walk:
         raise (StalePlan if found.is_stale else NotRecorded)(found)
 
     async def _end(self, error: BaseException) -> Receipt:
-        """End the operation after what was raised, also while its caller is being cancelled."""
+        """End the operation after what was raised; whoever is cancelled meanwhile is so after the end."""
         ending = asyncio.ensure_future(self._give_up(f"{type(error).__name__}: {error}"))
+        cancelled: asyncio.CancelledError | None = None
         while not ending.done():
             try:
-                await asyncio.shield(ending)
-            except asyncio.CancelledError:
-                continue
+                await asyncio.wait({ending})
+            except asyncio.CancelledError as again:
+                cancelled = again
+        if cancelled is not None:
+            raise cancelled from error
         return ending.result()
 
     async def _give_up(self, reason: str, *, goal_met: bool = False) -> Receipt:

@@ -7,6 +7,7 @@ whatever reason, leaves the queue, and gives up what was granted in the meantime
 from __future__ import annotations
 
 import asyncio
+import math
 import time
 from typing import TYPE_CHECKING, Final
 
@@ -31,7 +32,8 @@ async def in_turn(operations: Operations, queued: Answer, seconds: float) -> Ans
     until = time.monotonic() + seconds + operations.client.settings.timeout_seconds
     try:
         while isinstance(found, Answer) and found.status == QUEUED and time.monotonic() < until:
-            found = await operations.poll(waiting.waiter_id, operations.client.settings.poll_seconds)
+            longest = min(operations.client.settings.poll_seconds, math.ceil(until - time.monotonic()))
+            found = await operations.poll(waiting.waiter_id, longest)
     except asyncio.CancelledError:
         await leave(operations, waiting.waiter_id)
         raise
@@ -47,9 +49,8 @@ async def in_turn(operations: Operations, queued: Answer, seconds: float) -> Ans
 
 async def leave(operations: Operations, waiter_id: str) -> None:
     """Leave the queue; what was granted in the meantime is given up."""
-    left = await operations.leave(waiter_id)
-    if isinstance(left, Answer):
-        return
+    await operations.leave(waiter_id)
+    # Leaving is answered alike where the grant was made before it.
     granted = await operations.poll(waiter_id, 0)
     begun = read_as(Begun, granted) if isinstance(granted, Answer) and granted.status != QUEUED else None
     if isinstance(begun, Begun):

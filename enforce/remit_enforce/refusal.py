@@ -23,7 +23,7 @@ UNREADABLE_ANSWER: Final = "unreadable_answer"
 
 STALE: Final = frozenset(
     {
-        "capability_expired", "capability_mismatch", "capability_revoked", "lease_expired", "lease_not_held",
+        "capability_expired", "capability_revoked", "lease_expired", "lease_not_held",
         "lease_revoked", "no_progress", "preempted", "stale_authority_epoch", "stale_fencing_token",
         "stale_ownership_epoch", "stale_resource_version",
     }

@@ -91,6 +91,12 @@ async def test_newer_policy_ends_it(point: AsyncClient, page: Page) -> None:
     assert page.calls == ["read"]
 
 
+async def test_no_run_at_all_is_a_mistake(point: AsyncClient, page: Page) -> None:
+    """A plan is run at least once."""
+    with pytest.raises(ValueError, match="not 0 times"):
+        await write_anew(point, Planner(page), runs=0)
+
+
 @pytest.mark.feature("S82", "S87")
 async def test_a_person_is_asked_once(point: AsyncClient, page: Page) -> None:
     """What a person has to choose is not planned again by a program."""

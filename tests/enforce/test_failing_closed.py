@@ -37,6 +37,8 @@ ANSWERS = {
     "a bare true": http(200, b"true"),
     "a text for a truth": http(200, b'{"decision": "true"}'),
     "a number for a truth": http(200, b'{"decision": 1}'),
+    "duties that are none": http(200, b'{"decision": true, "context": {"obligations": "none"}}'),
+    "a context that is none": http(200, b'{"decision": true, "context": [1]}'),
     "half of it": http(201, b'{"decision": true, "coordina'),
     "less than announced": http(201, PERMIT).replace(b"Length: ", b"Length: 9"),
     "no tokens": http(201, b'{"decision": true, "coordination_id": "c", "lease_epoch": 1, "lease": {"lease_id": "l"}}'),

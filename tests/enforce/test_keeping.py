@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from remit_enforce import AsyncClient, MarginTooShort, StalePlan, StaleToken, Turn, write
+from remit_enforce import AsyncClient, CallbackFailed, MarginTooShort, StalePlan, StaleToken, Turn, write
 from tests.support.process import wait_until
 from tests.support.tcp_proxy import tcp_proxy_to
 
@@ -177,6 +177,39 @@ async def test_a_write_that_was_applied_after_the_loss_says_so(served: Served, p
     assert receipt is not None
     assert (raised.value.refusal.code, receipt.status, receipt.execution) == ("lease_revoked", "REVOKED", "applied")
     assert page.calls == ["read", "execute"]
+
+
+@pytest.mark.feature("S82")
+async def test_what_a_cancelled_callback_raises_is_the_loss(served: Served, point: AsyncClient, page: Page) -> None:
+    """A callback that ends its cancelling with an error of its own has lost the lease all the same."""
+
+    async def execute(_: Turn) -> None:
+        await asyncio.to_thread(revoke, served, page.key)
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            raise ConnectionResetError("the resource hung up") from None
+
+    with pytest.raises(StalePlan) as raised:
+        await write(point, page.plan(execute=execute, ttl_seconds=2))
+
+    assert raised.value.refusal.code == "lease_revoked"
+    assert raised.value.receipt is not None
+    assert raised.value.receipt.execution == "unknown"
+
+
+@pytest.mark.feature("S86")
+async def test_a_callback_that_cancels_itself_has_failed(point: AsyncClient, page: Page) -> None:
+    """Its caller was not cancelled, and is not told so."""
+
+    async def execute(_: Turn) -> None:
+        raise asyncio.CancelledError
+
+    with pytest.raises(CallbackFailed) as raised:
+        await write(point, page.plan(execute=execute))
+
+    assert raised.value.receipt is not None
+    assert raised.value.receipt.status == "OUTCOME_UNKNOWN"
 
 
 @pytest.mark.feature("S68")

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from remit_enforce import STEPS, Denied, Turn, write
+from remit_enforce import STEPS, AsyncClient, Denied, Turn, write
+from tests.support.lossy import lossy_way_to
 from tests.support.process import wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from remit_enforce import AsyncClient
     from tests.http.serving import Served
     from tests.support.guarded_page import Page
 
@@ -109,4 +110,28 @@ async def test_who_is_cancelled_leaves_the_queue(served: Served, point: AsyncCli
     await holder.end()
 
     assert left == []
+    assert served.client("gateway").get(f"/v1/leases?under={page.key}").json()["leases"] == []
+
+
+@pytest.mark.feature("S68", "S73")
+@pytest.mark.parametrize("lost", ["wait=20", "/renew"])
+async def test_a_grant_that_nobody_hears_of_is_given_up(
+    served: Served, point: AsyncClient, page: Page, lost: str
+) -> None:
+    """The answer that grants it is lost, or the one that says how long it lasts: denied, and nothing is held."""
+    holder = Holder(page)
+    await holder.begin(point)
+    async with lossy_way_to(served.url) as way:
+        way.losing[lost] = 1
+        async with AsyncClient(replace(point.settings, url=way.url, attempts=1)) as client:
+            plan = page.plan(subject="instance:seo-agent-8", expected_version=None, context={}, wait_seconds=60)
+            second = asyncio.create_task(write(client, plan))
+            await until(lambda: waiting(served, page.key) == ["instance:seo-agent-8"])
+            await holder.end()
+            with pytest.raises(Denied) as raised:
+                await second
+
+    assert raised.value.refusal.code == "no_answer"
+    assert page.calls.count("execute") == 1
+    assert waiting(served, page.key) == []
     assert served.client("gateway").get(f"/v1/leases?under={page.key}").json()["leases"] == []

@@ -11,6 +11,7 @@ import pytest
 from remit_enforce import (
     STEPS,
     AsyncClient,
+    CallbackFailed,
     Denied,
     NotRecorded,
     Refusal,
@@ -53,6 +54,18 @@ async def test_an_answer_that_is_lost_changes_nothing(
     assert sum(each.endswith(lost) for each in way.arrived) == 2
     assert page.calls == ["read", "execute", "verify"]
     assert [each["status"] for each in operations_on(served, page.key)] == ["COMPLETED"]
+
+
+@pytest.mark.feature("S82", "S86")
+async def test_a_receipt_whose_answer_is_lost_is_found(served: Served, point: AsyncClient, page: Page) -> None:
+    """Every answer to `complete` is lost, and it was carried out: the write is completed, and is said to be."""
+    async with lossy_way_to(served.url) as way, AsyncClient(replace(point.settings, url=way.url)) as client:
+        way.losing["/complete"] = 100
+
+        receipt = await write(client, page.plan())
+
+    assert (receipt.status, receipt.steps) == ("COMPLETED", STEPS)
+    assert receipt.document["final_version"] == "rev_2"
 
 
 @pytest.mark.feature("S82", "S86")
@@ -145,6 +158,28 @@ async def test_what_was_begun_for_nobody_is_given_up(
     assert page.calls == []
     assert [each["status"] for each in operations_on(served, page.key)] == ["ABORTED"]
     assert served.client("gateway").get(f"/v1/leases?under={page.key}").json()["leases"] == []
+
+
+@pytest.mark.feature("S86")
+async def test_who_is_cancelled_while_it_ends_is_so_after_the_end(
+    served: Served, point: AsyncClient, page: Page
+) -> None:
+    """A run that fails, and whose caller gives up while it is ended, is ended first and cancelled then."""
+
+    async def fail(_: Turn) -> Any:
+        raise ConnectionResetError("the resource hung up")
+
+    async with lossy_way_to(served.url) as way:
+        way.holding["/abort"] = 1
+        async with AsyncClient(replace(point.settings, url=way.url, timeout_seconds=1)) as client:
+            run = asyncio.create_task(write(client, page.plan(read=fail)))
+            await asyncio.to_thread(wait_until, lambda: any(each.endswith("/abort") for each in way.arrived))
+            run.cancel()
+            with pytest.raises(asyncio.CancelledError) as raised:
+                await run
+
+    assert isinstance(raised.value.__cause__, CallbackFailed)
+    assert [each["status"] for each in operations_on(served, page.key)] == ["ABORTED"]
 
 
 @pytest.mark.feature("S84", "S85")

@@ -55,6 +55,7 @@ async def test_a_write_without_a_lease_meets_others_at_the_version(point: AsyncC
 
     async def execute(turn: Turn) -> None:
         tokens.append(dict(turn.fencing_tokens))
+        assert turn.fields == frozenset({"canonical"})
         page.put("rev_2", "/new")
 
     receipt = await write(point, page.plan(lease=False, execute=execute))
