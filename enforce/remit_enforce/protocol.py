@@ -121,11 +121,12 @@ class _Walk:
         if isinstance(seen, GoalMet):
             return seen
         self._turn.seen = seen
+        self._trace.done("read_version")
         # (7) Compare it with the planned one; a plan without one rests on what was read now.
         found = await self._operations.precondition(self._id, seen.version)
         if isinstance(found, Refusal):
             raise (Denied if found.is_fault else StalePlan)(found)
-        self._trace.done("read_version", "validate_precondition")
+        self._trace.done("validate_precondition")
         return None
 
     async def _execute(self, keeper: Keeper) -> None:

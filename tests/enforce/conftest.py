@@ -32,7 +32,7 @@ def world_in(folder: Path) -> Path:
     assert world.count(AFTER) == 1
     spoken = 'identities: ["key:gateway"], speaks_for: ['
     assert world.count(spoken) == 1
-    world = world.replace(spoken, spoken + '"organization:*", "role:*", ')
+    world = world.replace(spoken, spoken + '"controller:*", "organization:*", "role:*", ')
     (folder / "world.yaml").write_text(world.replace(AFTER, posts + AFTER))
     return folder / "world.yaml"
 

@@ -77,7 +77,7 @@ async def test_a_version_that_moved_before_the_read_is_a_stale_plan(
     receipt = raised.value.receipt
     assert receipt is not None
     assert raised.value.refusal.code == "stale_resource_version"
-    assert (receipt.status, receipt.stopped_at, receipt.execution) == ("ABORTED", "read_version", None)
+    assert (receipt.status, receipt.stopped_at, receipt.execution) == ("ABORTED", "validate_precondition", None)
     assert receipt.document["status"] == "ABORTED"
     assert (page.calls, page.state) == (["read"], ("rev_7", "/other"))
     assert held(served, page.key) == []
@@ -144,12 +144,16 @@ async def test_what_needs_a_person_is_told_as_such(served: Served, point: AsyncC
         ({"resource": "nothing:of:this:kind"}, "unknown_resource", "resolve_resource"),
         ({"action": "UPDATE_POST_BODY"}, "scope_not_covered", "validate_authority"),
         ({"subject": "instance:nobody"}, "unknown_subject", "validate_authority"),
+        ({"subject": "human:editor-2", "action": "UPDATE_TITLE"}, "human_presence", "detect_conflicts"),
     ],
 )
 async def test_a_refusal_names_the_step_it_came_at(
-    point: AsyncClient, page: Page, change: dict[str, Any], code: str, step: str
+    served: Served, point: AsyncClient, page: Page, change: dict[str, Any], code: str, step: str
 ) -> None:
     """Nothing is begun, read or held; the error says code, sentence and step."""
+    kind, _, name = page.key.rpartition(":")
+    editing = {"actor": "human:editor-1", "resource": {"type": kind, "id": name}, "fields_touched": ["title"]}
+    served.client("gateway").post("/v1/presence", json=editing).raise_for_status()
     with pytest.raises(Denied) as raised:
         await write(point, page.plan(**change))
 
@@ -157,6 +161,28 @@ async def test_a_refusal_names_the_step_it_came_at(
     assert receipt is not None
     assert (raised.value.refusal.code, receipt.status, receipt.stopped_at) == (code, "DENIED", step)
     assert (receipt.steps, page.calls) == ((), [])
+
+
+@pytest.mark.feature("S40", "S86")
+async def test_a_frozen_owner_is_told_at_the_owner(served: Served, point: AsyncClient, page: Page) -> None:
+    """While the field moves to another owner nothing is begun under the old one."""
+    client, actor = served.client("gateway"), {"actor": "controller:seo-control-plane"}
+    move = {
+        "from": actor["actor"],
+        "to": "controller:content-control-plane",
+        "fields": ["canonical"],
+        "reason": "a test",
+    }
+    path = client.post("/v1/transfers", json={**actor, **move, "resource": page.key}).json()["transfer_id"]
+    for step in ("validate", "freeze"):
+        client.post(f"/v1/transfers/{path}/{step}", json=actor).raise_for_status()
+
+    with pytest.raises(Denied) as raised:
+        await write(point, page.plan())
+
+    assert raised.value.receipt is not None
+    assert (raised.value.refusal.code, raised.value.receipt.stopped_at) == ("owner_frozen", "resolve_owner")
+    assert page.calls == []
 
 
 @pytest.mark.feature("S67", "S86")

@@ -7,14 +7,15 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    import ssl
     from collections.abc import AsyncIterator, Awaitable, Callable
 
     Handler = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 
 
 @asynccontextmanager
-async def listening(handler: Handler) -> AsyncIterator[str]:
-    """Serve every connection with `handler`, and yield the address, `http://127.0.0.1:port`.
+async def listening(handler: Handler, *, tls: ssl.SSLContext | None = None) -> AsyncIterator[str]:
+    """Serve every connection with `handler`, and yield the address, `http://127.0.0.1:port`, or `https` with `tls`.
 
     At the end the connections that are still open are dropped.
     """
@@ -32,9 +33,9 @@ async def listening(handler: Handler) -> AsyncIterator[str]:
             open_.discard(task)
             writer.close()
 
-    server = await asyncio.start_server(connected, "127.0.0.1", 0)
+    server = await asyncio.start_server(connected, "127.0.0.1", 0, ssl=tls)
     try:
-        yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+        yield f"{'http' if tls is None else 'https'}://127.0.0.1:{server.sockets[0].getsockname()[1]}"
     finally:
         server.close()
         tasks = list(open_)
