@@ -247,3 +247,18 @@ def test_what_is_no_whole_revision_is_refused(rows: list[Row]) -> None:
     """Rows that are missing, doubled, out of order, of two revisions, elsewhere than they say or no rows at all."""
     with pytest.raises(ModelError):
         entry_of(rows)
+
+
+@pytest.mark.parametrize(
+    ("change", "count"),
+    [
+        (Change("edges.end", {"edges": [["e-1", 1], ["e-2", 4]]}), 2),
+        (Change("edges.end", {"edges": (("e-1", 1),)}), 1),
+        (Change("edges.end", {"edges": "e-1"}), 0),
+        (Change("edges.end", {}), 0),
+        (Change("edge.begin", {"edges": [["e-1", 1]]}), 0),
+    ],
+)
+def test_a_change_says_how_many_edges_it_ends(change: Change, count: int) -> None:
+    """As many as it lists; what lists none, and what is of another kind, ends none."""
+    assert change.edges_ended == count

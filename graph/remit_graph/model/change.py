@@ -37,6 +37,12 @@ class Change:
     kind: str
     body: Mapping[str, Any]
 
+    @property
+    def edges_ended(self) -> int:
+        """How many edges it ends; none where it does not list them, which is refused wherever it is applied."""
+        listed = self.body.get("edges") if self.kind == "edges.end" else None
+        return len(listed) if isinstance(listed, list | tuple) else 0
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Command:

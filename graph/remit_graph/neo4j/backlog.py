@@ -129,7 +129,7 @@ def _chunk(rows: Sequence[Found]) -> tuple[int, list[Wave]]:
 
 def _size(change: Change) -> int:
     if change.kind == "edges.end":
-        return len(change.body.get("edges", ()))
+        return change.edges_ended
     return 0 if change.kind == "command" else 1
 
 

@@ -71,8 +71,7 @@ def spell(expected: Head, batch: Sequence[Command]) -> Spelled:
 
 def takes_long(batch: Sequence[Command]) -> bool:
     """Whether a batch ends so many edges that it is spelled on a thread of its own: reads wait for the loop."""
-    ends = (change.body.get("edges") for command in batch for change in command.changes if change.kind == "edges.end")
-    return sum(len(each) for each in ends if isinstance(each, list | tuple)) > MANY_EDGES
+    return sum(change.edges_ended for command in batch for change in command.changes) > MANY_EDGES
 
 
 def respell(expected: Head, revisions: Sequence[Stored]) -> Spelled:

@@ -78,9 +78,7 @@ def _parts(changes: Iterable[Change]) -> Iterator[list[Change]]:
     weight = 0
     for change in changes:
         part.append(change)
-        # What the handler will refuse weighs nothing here.
-        ended = change.body.get("edges") if change.kind == "edges.end" else None
-        weight += len(ended) if isinstance(ended, list | tuple) else 1
+        weight += max(change.edges_ended, 1)
         if weight >= PART:
             yield part
             part, weight = [], 0

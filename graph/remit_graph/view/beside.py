@@ -94,14 +94,7 @@ class Beside:
 
 def is_large(changes: Iterable[Change]) -> bool:
     """Whether changes begin and end so many edges that they are made ready beside the view."""
-    return sum(_edges_in(change) for change in changes) > LARGE
-
-
-def _edges_in(change: Change) -> int:
-    if change.kind == "edges.end":
-        listed = change.body.get("edges")
-        return len(listed) if isinstance(listed, list | tuple) else 0
-    return change.kind == "edge.begin"
+    return sum(change.edges_ended + (change.kind == "edge.begin") for change in changes) > LARGE
 
 
 def beside(view: View, changes: Iterable[Change], *, revision: int, at: Instant) -> Generator[None, None, Beside]:

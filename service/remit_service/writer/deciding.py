@@ -220,7 +220,7 @@ def _ends_much(command: Command) -> bool:
 
     All other commands are tried, so that what the view could not take is not appended either.
     """
-    return sum(len(each.body["edges"]) for each in command.changes if each.kind == "edges.end") > MUCH_ENDED
+    return sum(each.edges_ended for each in command.changes) > MUCH_ENDED
 
 
 def _stands_alone(command: Command) -> bool:
