@@ -22,9 +22,9 @@ from remit_service.replica.replica import Replica
 from remit_service.writer.writer import Writer
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
-    from remit_graph.model.change import Change
+    from remit_graph.model.change import Change, Entry
     from remit_graph.ports import Ledger
 
 CHUNK = 20_000
@@ -59,13 +59,16 @@ def _in_a_process(what: str, path: Path, edges: int) -> dict[str, Any]:
     return found
 
 
-async def fill(ledger: Ledger, changes: Iterable[Change]) -> None:
-    """Append changes in chunks of 20,000, as a first world enters."""
-    rest = iter(changes)
+async def fill(ledger: Ledger, changes: Iterable[Change], *, note: Callable[[Entry], None] = lambda _: None) -> int:
+    """Append changes in chunks of 20,000, as a first world enters, tell `note` each revision; return how many."""
+    rest, done = iter(changes), 0
     while some := list(islice(rest, CHUNK)):
         head = await ledger.head()
         command = Command(action="APPLY_WORLD", actor="system", at=max(head.now, head.at), changes=tuple(some))
-        await ledger.append(head, [command])
+        for entry in await ledger.append(head, [command]):
+            note(entry)
+        done += len(some)
+    return done
 
 
 async def _work(what: str, path: Path, edges: int) -> dict[str, Any]:

@@ -11,16 +11,16 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
-from itertools import islice
 from time import perf_counter, process_time
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from bench.inprocess import measure, shipped
+from bench.load_graph import fill
 from bench.report import Row, in_a_process, memory_mib, percentiles, tell
 from bench.stores import REALM, neo4j, options_of
 from bench.world import base, beside, chain, view_of
 from remit_graph.head import Beginning, State, new_store_id
-from remit_graph.model.change import SCHEMA, Command
+from remit_graph.model.change import SCHEMA
 from remit_graph.neo4j import Neo4jLedger
 from remit_graph.neo4j.backlog import advance
 from remit_graph.neo4j.database import Database
@@ -35,11 +35,8 @@ from remit_service.writer.writer import Writer
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterator
 
-    from remit_graph.model.change import Change
+    from remit_graph.model.change import Change, Entry
     from remit_graph.neo4j import Neo4jOptions
-
-CHUNK: Final = 20_000
-"""Changes of one command."""
 
 GRAPH_SECONDS: Final = 60.0
 """How long the graph that people query is watched growing."""
@@ -86,7 +83,7 @@ async def _fill(options: Neo4jOptions, edges: int) -> dict[str, Any]:
     ledger = await Neo4jLedger.init(options, REALM, beginning=begins)
     view = View()
     with _timed() as taken, without_collections():
-        changes = await _append_all(ledger, view, _changes(edges))
+        changes = await fill(ledger, _changes(edges), note=_entered(view))
     with _timed() as kept:
         checkpoint = await _keep(ledger, view)
     await ledger.aclose()
@@ -96,19 +93,18 @@ async def _fill(options: Neo4jOptions, edges: int) -> dict[str, Any]:
     }  # fmt: skip
 
 
-async def _append_all(ledger: Neo4jLedger, view: View, changes: Iterator[Change]) -> int:
+def _entered(view: View) -> Callable[[Entry], None]:
+    """Return what brings a view along, and tells now and then how far it is."""
     began = told_at = perf_counter()
-    done = 0
-    while some := tuple(islice(changes, CHUNK)):
-        head = await ledger.head()
-        command = Command(action="APPLY_WORLD", actor="system", at=max(head.now, head.at), changes=some)
-        for entry in await ledger.append(head, [command]):
-            apply(view, entry)
-        done += len(some)
+
+    def note(entry: Entry) -> None:
+        nonlocal told_at
+        apply(view, entry)
         if perf_counter() - told_at > TELL_SECONDS:
             told_at = perf_counter()
-            tell(f"  {done:,} changes in {told_at - began:.0f} s")
-    return done
+            tell(f"  {len(view.edges):,} edges in {told_at - began:.0f} s")
+
+    return note
 
 
 async def _keep(ledger: Neo4jLedger, view: View) -> int:

@@ -104,9 +104,14 @@ class Swept:
 
 def base_anchor_of(checkpoint: Checkpoint) -> dict[str, Any]:
     """Return the body of the `anchor` that lets history begin at a checkpoint."""
+    return anchor_of(BASE, checkpoint)
+
+
+def anchor_of(what: str, checkpoint: Checkpoint) -> dict[str, Any]:
+    """Return the body of the `anchor` that puts the digest of an image into the chain, as one of `what`."""
     return {
-        "id": f"{BASE}/{checkpoint.revision}",
-        "of": BASE,
+        "id": f"{what}/{checkpoint.revision}",
+        "of": what,
         "revision": checkpoint.revision,
         "hash": checkpoint.hash,
         "digest": checkpoint.digest,

@@ -16,8 +16,6 @@ from remit_graph.history import Swept, Weight, require_anchored, require_later
 from remit_graph.neo4j import checkpoints, past
 from remit_graph.neo4j.database import rows_of
 from remit_graph.neo4j.lock import lock_head
-from remit_graph.neo4j.nouns import is_noun, named, named_by
-from remit_graph.neo4j.past import EVENTS
 from remit_graph.neo4j.place import first_place, last_place
 from remit_graph.neo4j.read import base_in, read_base, read_entries
 
@@ -142,7 +140,7 @@ async def _drop(transaction: AsyncManagedTransaction, realm: str, rows: Sequence
     for row in rows:
         if row["kind"] == "edge.begin":
             kept.append((row["place"], "edge"))
-        elif (ref := _ref_of(row)) is not None:
+        elif past.says_what_is(row["kind"]) and (ref := _ref_of(row)) is not None:
             last[ref] = row
     # Not asked of the graph: what was edited or deleted there by hand is what these rows are kept for.
     kept += [(row["place"], ref) for ref, row in last.items() if not row["kind"].endswith(".end")]
@@ -159,14 +157,7 @@ async def _drop(transaction: AsyncManagedTransaction, realm: str, rows: Sequence
 
 
 def _ref_of(row: Found) -> str | None:
-    """Return the ref of the thing that a row puts or ends, where the graph has to be held against it."""
-    noun, _, verb = row["kind"].rpartition(".")
-    if verb not in ("put", "set", "activate", "end") or not is_noun(noun) or noun in EVENTS:
-        return None
-    if noun == "epoch":
-        return named(noun, row["revision"]).ref
-    thing = named_by(noun, json.loads(row["body"])["body"])
-    return None if thing is None else thing.ref
+    return past.ref_of(row["kind"], json.loads(row["body"])["body"])
 
 
 async def problems(database: Database, realm: str, base: Base) -> list[str]:

@@ -15,8 +15,7 @@ from remit_graph.model.change import Change, canonical
 from remit_graph.neo4j import checkpoints
 from remit_graph.neo4j.database import rows_of
 from remit_graph.neo4j.materialise import materialise
-from remit_graph.neo4j.nouns import is_noun, named_by
-from remit_graph.neo4j.past import EVENTS
+from remit_graph.neo4j.past import ref_of
 from remit_graph.neo4j.place import first_place, last_place
 from remit_graph.neo4j.plan import Step, plan
 from remit_graph.neo4j.remnants import require_head
@@ -50,7 +49,10 @@ async def begin_at(database: Database, expected: Head, base: Base, checkpoint: C
     puts = puts_of(checkpoint.blob)
     while some := list(islice(puts, SOME)):
         steps = [Step(base.revision, base.at, each) for each in some]
-        await _make(database, expected, steps, [_kept(each, base) for each in some if _is_kept(each)])
+        named = ((each, ref_of(each.kind, each.body)) for each in some)
+        await _make(
+            database, expected, steps, [_row(each, base, base.revision, ref) for each, ref in named if ref is not None]
+        )
     for edges in _rounds(checkpoint.blob):
         for start in range(0, len(edges), SOME):
             part = edges[start : start + SOME]
@@ -97,17 +99,6 @@ def _steps_of(edges: list[Edge]) -> Iterator[Step]:
         if each.revision_to is not None:
             body = {"edges": [[each.edge_id, each.version]], "cause": each.ended_by}
             yield Step(each.revision_to, each.ended_at or 0, Change("edges.end", body))
-
-
-def _is_kept(change: Change) -> bool:
-    noun = change.kind.rpartition(".")[0]
-    return is_noun(noun) and noun not in EVENTS and named_by(noun, change.body) is not None
-
-
-def _kept(change: Change, base: Base) -> Row:
-    thing = named_by(change.kind.rpartition(".")[0], change.body)
-    assert thing is not None  # noqa: S101 - INVARIANT: `_is_kept`
-    return _row(change, base, base.revision, thing.ref)
 
 
 def _row(change: Change, base: Base, revision: int, ref: str) -> Row:

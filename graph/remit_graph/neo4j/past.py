@@ -10,10 +10,10 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final
 
 from remit_graph.neo4j.database import rows_of
-from remit_graph.neo4j.nouns import label_of, was_label
+from remit_graph.neo4j.nouns import is_noun, label_of, named_by, was_label
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from neo4j import AsyncManagedTransaction
 
@@ -33,6 +33,18 @@ PASSING: Final = frozenset({"approval", "capability", "lease", "operation", "pre
 
 LABELS: Final = sorted({*map(label_of, EVENTS), *(was_label(label_of(each)) for each in EVENTS | PASSING)})
 """Labels of what goes."""
+
+
+def says_what_is(kind: str) -> bool:
+    """Whether a change of this kind puts or ends a thing that the graph has to be held against its row for."""
+    noun, _, verb = kind.rpartition(".")
+    return verb in ("put", "set", "activate", "end") and is_noun(noun) and noun not in EVENTS
+
+
+def ref_of(kind: str, body: Mapping[str, Any]) -> str | None:
+    """Return the ref of the thing that a change puts or ends, if its row may have to be kept."""
+    thing = named_by(kind.rpartition(".")[0], body) if says_what_is(kind) else None
+    return None if thing is None else thing.ref
 
 
 async def handles(database: Database, revision: int) -> list[str]:

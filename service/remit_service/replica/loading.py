@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import structlog
 
+from remit_graph import history
 from remit_graph.errors import HistoryRemoved, LedgerError, LedgerUnavailable, ModelError, SchemaTooNew
 from remit_graph.history import require_anchored
 from remit_graph.view.apply import applying
@@ -50,13 +51,7 @@ _log = structlog.get_logger(__name__)
 
 def anchor_of(checkpoint: Checkpoint) -> dict[str, Any]:
     """Return the body of the `anchor` that lets a checkpoint count."""
-    return {
-        "id": f"{CHECKPOINT}/{checkpoint.revision}",
-        "of": CHECKPOINT,
-        "revision": checkpoint.revision,
-        "hash": checkpoint.hash,
-        "digest": checkpoint.digest,
-    }
+    return history.anchor_of(CHECKPOINT, checkpoint)
 
 
 def anchored_revision(change: Change) -> int | None:
