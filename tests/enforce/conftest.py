@@ -45,7 +45,7 @@ def quiet() -> Iterator[None]:
     structlog.reset_defaults()
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     """The content platform, with more posts."""
     folder = tmp_path_factory.mktemp("enforce")
@@ -56,7 +56,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
 async def point(served: Served) -> AsyncIterator[AsyncClient]:
     """A client that shows the gateway's key, and has short times for short leases."""
     settings = Settings(
-        url=served.url, key=lambda: served.keys["gateway"], renew_timeout_seconds=0.3, pause_seconds=0.05
+        url=served.url, key=lambda: served.keys["gateway"], renew_timeout_seconds=2, pause_seconds=0.05
     )
     async with AsyncClient(settings) as client:
         yield client

@@ -68,14 +68,14 @@ class Slow:
 
 @pytest.mark.feature("S68", "S86")
 async def test_a_long_execution_keeps_its_lease(served: Served, point: AsyncClient, page: Page) -> None:
-    """A lease of two seconds is renewed until the work is done, with the progress that it marks."""
+    """A lease of six seconds is renewed until the work is done, with the progress that it marks."""
 
     async def execute(turn: Turn) -> dict[str, Any]:
         turn.mark("half of it")
-        await until(lambda: lease_of(served, page.key)["version"] > 4)
+        await until(lambda: lease_of(served, page.key)["version"] > 2)
         return await page.execute(turn)
 
-    receipt = await write(point, page.plan(execute=execute, ttl_seconds=2))
+    receipt = await write(point, page.plan(execute=execute, ttl_seconds=6))
 
     assert (receipt.status, page.state) == ("COMPLETED", ("rev_2", "/new"))
 
@@ -86,7 +86,7 @@ async def test_a_lease_lost_in_the_middle_stops_the_work_and_fences_it(
 ) -> None:
     """The execution is cancelled, another writes meanwhile, and what of the first could not be stopped is refused."""
     slow = Slow(page)
-    first = asyncio.create_task(write(point, page.plan(execute=slow.execute, ttl_seconds=2)))
+    first = asyncio.create_task(write(point, page.plan(execute=slow.execute, ttl_seconds=6)))
     await asyncio.to_thread(slow.started.wait, 60)
     await asyncio.to_thread(revoke, served, page.key)
     with pytest.raises(StalePlan) as raised:
@@ -115,7 +115,7 @@ async def test_a_lease_that_cannot_be_renewed_counts_as_lost_before_its_end(
     slow, stood = Slow(page), []
     port = int(served.url.rpartition(":")[2])
     with tcp_proxy_to(port) as proxy:
-        settings = replace(point.settings, url=f"http://127.0.0.1:{proxy.port}", timeout_seconds=1)
+        settings = replace(point.settings, url=f"http://127.0.0.1:{proxy.port}", timeout_seconds=3)
 
         async def execute(turn: Turn) -> None:
             proxy.is_frozen = True
@@ -153,7 +153,7 @@ async def test_nothing_is_started_after_the_loss(served: Served, point: AsyncCli
         return await page.read(turn)
 
     with pytest.raises(StalePlan) as raised:
-        await write(point, page.plan(read=read, ttl_seconds=2))
+        await write(point, page.plan(read=read, ttl_seconds=6))
 
     receipt = raised.value.receipt
     assert receipt is not None
@@ -191,7 +191,7 @@ async def test_what_a_cancelled_callback_raises_is_the_loss(served: Served, poin
             raise ConnectionResetError("the resource hung up") from None
 
     with pytest.raises(StalePlan) as raised:
-        await write(point, page.plan(execute=execute, ttl_seconds=2))
+        await write(point, page.plan(execute=execute, ttl_seconds=6))
 
     assert raised.value.refusal.code == "lease_revoked"
     assert raised.value.receipt is not None
