@@ -55,9 +55,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
 @pytest.fixture
 async def point(served: Served) -> AsyncIterator[AsyncClient]:
     """A client that shows the gateway's key, and has short times for short leases."""
-    settings = Settings(
-        url=served.url, key=lambda: served.keys["gateway"], renew_timeout_seconds=2, pause_seconds=0.05
-    )
+    settings = Settings(url=served.url, key=lambda: served.keys["gateway"], renew_timeout_seconds=2, pause_seconds=0.05)
     async with AsyncClient(settings) as client:
         yield client
 
