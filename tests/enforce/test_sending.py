@@ -21,11 +21,14 @@ from remit_enforce import (
     write,
 )
 from remit_enforce.sending import pause_before
+from tests.enforce.conftest import world_in
+from tests.http.serving import serve
 from tests.support.lossy import lossy_way_to
 from tests.support.process import wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable
+    from pathlib import Path
 
     from remit_enforce import Receipt
     from tests.http.serving import Served
@@ -96,6 +99,23 @@ async def test_a_repeat_with_the_same_key_applies_once(served: Served, point: As
     assert (again.status, again.document, again.steps) == ("COMPLETED", first.document, STEPS)
     assert page.calls == ["read", "execute", "verify"]
     assert len(operations_on(served, page.key)) == 1
+
+
+@pytest.mark.feature("S84", "S85")
+async def test_a_caller_with_a_key_of_its_own_waits_for_what_it_cannot_tell_apart(
+    served: Served, point: AsyncClient, page: Page
+) -> None:
+    """Its first answer is lost, and what the repeat finds may be another process's: nothing is written by it."""
+    async with lossy_way_to(served.url) as way, AsyncClient(replace(point.settings, url=way.url)) as client:
+        way.losing["/operations"] = 1
+
+        assert await ended(write(client, page.plan(key="run-11", ttl_seconds=5))) == "under_way"
+
+    assert page.calls == []
+    look = served.client("gateway")
+    await asyncio.to_thread(wait_until, lambda: operations_on(served, page.key) != [], within_seconds=60)
+    assert [each["status"] for each in operations_on(served, page.key)] == ["EXPIRED"]
+    assert look.get(f"/v1/leases?under={page.key}").json()["leases"] == []
 
 
 @pytest.mark.feature("S84", "S85")
@@ -210,6 +230,26 @@ async def ended(run: Awaitable[Receipt]) -> str:
     with pytest.raises(Denied) as raised:
         await run
     return raised.value.refusal.code
+
+
+@pytest.mark.feature("S74")
+async def test_a_hint_of_the_decision_point_is_waited_for(tmp_path: Path) -> None:
+    """Over its rate a caller is told when to come again; it does, and is answered."""
+    busy = serve(tmp_path, world_in(tmp_path), keys=("gateway",), requests_per_second=2)
+    question: Any = {"subject": "instance:seo-agent-7", "action": "READ_POST", "resource": "wp:post:1024"}
+    try:
+        settings = Settings(url=busy.url, key=busy.keys["gateway"])
+        async with AsyncClient(replace(settings, max_pause_seconds=0.5)) as hasty:
+            told = [await hasty.evaluate(**question) for _ in range(9)]
+        async with AsyncClient(settings) as patient:
+            last = await patient.evaluate(**question)
+    finally:
+        await asyncio.to_thread(busy.stop)
+
+    refused = [each for each in told if isinstance(each, Refusal) and each.status == 429]
+    assert {each.code for each in refused} == {"limit_exceeded"}
+    assert all(each.retry_after_seconds and each.is_fault for each in refused)
+    assert not (isinstance(last, Refusal) and last.status == 429)
 
 
 def test_only_silence_and_a_hint_are_sent_again() -> None:
