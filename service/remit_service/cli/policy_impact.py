@@ -27,7 +27,7 @@ from remit_service.policy import Policy, policy_of
 def impact(
     context: typer.Context,
     decisions: Annotated[
-        list[Path], typer.Option("--decisions", help="A file of a decision log, or a folder of them.", exists=True)
+        list[Path], typer.Option("--decisions", help="A file of a decision log, or a folder of them.")
     ],
     folder: Annotated[
         Path | None, typer.Argument(help="Folder of the other policy; the shipped one if left out.", file_okay=False)
@@ -65,8 +65,10 @@ def _files(place: Path) -> list[Path]:
     """Return the files of a place, oldest first.
 
     Raises:
-        Failure: it is a folder that holds none.
+        Failure: it is not there, or is a folder that holds none.
     """
+    if not place.exists():
+        raise Failure(f"`{place}` is not there", advice="name a file of a decision log, or a folder of them")
     if not place.is_dir():
         return [place]
     found = sorted(place.glob("*.jsonl"))
