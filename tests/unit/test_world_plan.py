@@ -177,6 +177,26 @@ def test_a_silent_file_leaves_epochs_alone() -> None:
     assert plan.result.edges["g"].epoch == 1
 
 
+def test_what_killed_the_edges_of_a_principal_is_not_lowered() -> None:
+    """A bump of one principal stands, whatever a file of before it says: silent about it, or an older number."""
+    first = world(BASE)
+    name = "role:agent"
+
+    def raised(epoch: int) -> World:
+        principals = {**first.principals, name: replace(first.principals[name], minimum_epoch=epoch)}
+        return replace(first, principals=principals)
+
+    silent = plan_world(raised(5), first)
+    lower = plan_world(raised(5), raised(4))
+    higher = plan_world(raised(5), raised(6))
+
+    assert (silent.differences, silent.refusals, silent.result.principals[name].minimum_epoch) == ((), (), 5)
+    assert [(each.code, each.message) for each in lower.refusals] == [
+        ("stale_authority_epoch", "`role:agent`: minimum_epoch is 5 and cannot go back to 4")
+    ]
+    assert [(each.kind, each.body.get("minimum_epoch")) for each in higher.changes] == [("principal.put", 6)]
+
+
 def test_a_new_edge_is_of_the_epoch_of_now() -> None:
     """What is added or amended after a bump is stamped with the new epoch, and an older one stays older."""
     later = replace(world(BASE), epochs=Epochs(authority=6))

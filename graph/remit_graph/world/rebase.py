@@ -7,7 +7,7 @@ A world file says what is wanted, and a fresh world of its own is judged by itse
 - an edge that says something else begins a new version, at the authority epoch of now;
 - an owner keeps its ownership epoch, a new one gets 1 + the highest ever; who owns a field changes by transfer alone;
 - a grant rests on the owners of now, unless the file states what it rests on;
-- epochs only grow; a file that is silent about them leaves them alone.
+- epochs only grow, the realm's and those of principals; a file that is silent about them leaves them alone.
 """
 
 from __future__ import annotations
@@ -24,6 +24,8 @@ from remit_graph.world.value import FIRST_EPOCH, Epochs, World
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+    from remit_graph.model.principal import Principal
 
 
 class History(Protocol):
@@ -61,11 +63,13 @@ class Rebased:
 def rebase(current: World, wanted: World, history: History) -> Rebased:
     """Return `wanted` with the versions and stamps that its edges get on top of `current`."""
     epochs, refusals = _epochs(current.epochs, wanted.epochs)
+    principals, more = _principals(current, wanted)
     work = _Rebase(current, wanted, history, epochs)
     for edge in in_order(wanted.edges.values()):
         work.place(edge)
     edges = {edge_id: work.placed[edge_id] for edge_id in sorted(work.placed)}
-    return Rebased(replace(wanted, edges=edges, epochs=epochs), (*refusals, *_moved_owners(current, edges)))
+    world = replace(wanted, edges=edges, epochs=epochs, principals=principals)
+    return Rebased(world, (*refusals, *more, *_moved_owners(current, edges)))
 
 
 def _epochs(current: Epochs, wanted: Epochs) -> tuple[Epochs, list[Refusal]]:
@@ -83,6 +87,22 @@ def _epochs(current: Epochs, wanted: Epochs) -> tuple[Epochs, list[Refusal]]:
         minimum_write=max(current.minimum_write, wanted.minimum_write),
     )
     return grown, refusals
+
+
+def _principals(current: World, wanted: World) -> tuple[dict[str, Principal], list[Refusal]]:
+    """Keep what edges of principals are dead by: raised by a bump, it is lowered by nothing."""
+    placed, refusals = dict(wanted.principals), []
+    for name, principal in wanted.principals.items():
+        before = current.principals.get(name)
+        if before is None or before.minimum_epoch <= principal.minimum_epoch:
+            continue
+        if principal.minimum_epoch:
+            then, now = principal.minimum_epoch, before.minimum_epoch
+            message = f"`{name}`: minimum_epoch is {now} and cannot go back to {then}"
+            advice = f"leave it out, or write {now}"
+            refusals.append(Refusal(code="stale_authority_epoch", message=message, dimension=name, advice=advice))
+        placed[name] = replace(principal, minimum_epoch=before.minimum_epoch)
+    return placed, refusals
 
 
 def _moved_owners(current: World, edges: dict[str, Edge]) -> list[Refusal]:
