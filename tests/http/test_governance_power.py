@@ -41,6 +41,8 @@ def given(holder: str, what: str) -> tuple[str, dict[str, Any]]:
         "mint": {
             "edge": "MAY_WRITE", "from": holder, "to": "remit:graph", "scope": {"actions": ["MINT_CAPABILITY"]},
         },
+        "keys": {"edge": "MAY_WRITE", "from": holder, "to": "remit:graph", "scope": {"actions": ["MANAGE_KEYS"]}},
+        "worlds": {"edge": "MAY_WRITE", "from": holder, "to": "remit:graph", "scope": {"actions": ["APPLY_WORLD"]}},
         "anything": {"edge": "MAY_WRITE", "from": holder, "to": "remit:graph"},
         "owner": {"edge": "ACTS_AS", "from": holder, "to": OWNER},
         "root": {"edge": "ACTS_AS", "from": holder, "to": "organization:acme"},
@@ -50,7 +52,7 @@ def given(holder: str, what: str) -> tuple[str, dict[str, Any]]:
 
 
 @pytest.mark.feature("S15", "S31")
-@pytest.mark.parametrize("what", ["delegate", "mint", "anything", "owner", "root"])
+@pytest.mark.parametrize("what", ["delegate", "mint", "keys", "worlds", "anything", "owner", "root"])
 def test_power_to_act_for_others_needs_the_trust_of_a_delegate(served: Served, what: str) -> None:
     """Even a root gives it to nobody whom production would not take as a delegate; the refusal names the numbers."""
     client = served.client("gateway")
@@ -103,6 +105,7 @@ def test_who_acts_for_others_is_listed_and_marked(served: Served) -> None:
     assert listed["role:seo-agent"]["may_hand_on"] == ["del_882"]
     assert listed["service:gateway"]["speaks_for"] == ["human:*", "instance:*", "service:*"]
     assert listed["human:chief"]["governs"] == ["organization:acme"]
+    assert (listed["role:security-officer"]["applies_worlds"], listed["role:operator"]["makes_keys"]) == (True, True)
     assert "role:seo-agent" in listed["instance:seo-agent-7"]["through"]
     assert (listed[TRUSTED]["trust"], listed[TRUSTED]["mints"]) == (1, True)
     assert listed[TRUSTED]["may_delegate_to"] == ["role:seo-agent"]
@@ -257,3 +260,123 @@ def test_a_world_file_gives_no_power_that_a_command_would_not(served: Served, dr
     assert usurper.json()["detail"] == "`human:operator` would govern as a root: who does is changed by a root alone"
     assert (crowned.status_code, ordinary.status_code) == (200, 200), (crowned.text, ordinary.text)
     assert client.get("/v1/graph/summary").json()["revision_number"] == before
+
+
+TAKES_A_ROOT = "takes a root's word"
+CHIEF_PROVES = "jwt:https://login.acme.test#chief"
+
+
+def put(world: str, section: str, item: str) -> str:
+    """Return a world with one more item of a section."""
+    return world.replace(f"\n{section}:\n", f"\n{section}:\n  - {item}\n", 1)
+
+
+@pytest.mark.feature("S15", "S31")
+def test_who_proves_to_be_a_root_is_said_by_a_root_alone(served: Served) -> None:
+    """Whoever may amend principals binds no identity to one that governs, by command or by file; to others it does."""
+    client = served.client("gateway")
+    more = {"identities": [CHIEF_PROVES, "key:thief"], "dry_run": True}
+
+    def bound(world: str) -> str:
+        return world.replace(f'"{CHIEF_PROVES}"', f'"{CHIEF_PROVES}", "key:thief"')
+
+    usurper = client.patch("/v1/principals/human:chief", json={**more, "actor": "human:security"})
+    crowned = client.patch("/v1/principals/human:chief", json={**more, **CHIEF})
+    fewer = client.patch("/v1/principals/human:chief", json={"trust": 3, "dry_run": True, "actor": "human:security"})
+    filed = applied(served, bound, actor="human:security", dry_run=True)
+    other = {"identities": ["key:new-analyst"], "dry_run": True, "actor": "human:security"}
+    ordinary = client.patch("/v1/principals/human:analyst", json=other)
+
+    for each in (usurper, filed):
+        assert (each.status_code, each.json()["code"]) == (403, "no_authority"), each.text
+        assert each.json()["detail"] == f"`human:chief` governs as a root: that `key:thief` proves it {TAKES_A_ROOT}"
+    assert [each.status_code for each in (crowned, fewer, ordinary)] == [200, 200, 200], (crowned.text, ordinary.text)
+
+
+@pytest.mark.feature("S15", "S31")
+def test_who_governs_and_is_disabled_is_enabled_by_a_root_alone(served: Served) -> None:
+    """What it could do it could do again; nor is a key made for it meanwhile by whoever manages keys."""
+    client, name = served.client("gateway"), "human:deputy"
+    client.post("/v1/principals", json={"id": name, "trust": 4, "identities": ["key:deputy"], **CHIEF})
+    joined = {"edge": "ACTS_AS", "from": name, "to": "organization:acme", **CHIEF}
+    assert client.post("/v1/memberships", json=joined).status_code == 201
+    officer = {"actor": "human:security"}
+    disabled = client.patch(f"/v1/principals/{name}", json={"disabled": True, **officer})
+
+    key = client.post("/v1/keys", json={"name": "deputy", **officer})
+    usurper = client.patch(f"/v1/principals/{name}", json={"disabled": False, **officer})
+    filed = applied(served, lambda world: world.replace("disabled: true, ", ""), dry_run=True, **officer)
+    crowned = client.patch(f"/v1/principals/{name}", json={"disabled": False, **CHIEF})
+
+    assert [each.status_code for each in (disabled, crowned)] == [200, 200], crowned.text
+    for each in (key, usurper, filed):
+        assert (each.status_code, each.json()["code"]) == (403, "no_authority"), each.text
+    client.post("/v1/revocations", json={"target": {"principal": name}, **CHIEF})
+
+
+@pytest.mark.feature("S15", "S31")
+def test_who_speaks_for_a_root_is_said_by_a_root_alone(served: Served) -> None:
+    """An enforcement point that names whom it acts for is whoever it names; and so is whoever has a key of it."""
+    thief, probe = (
+        f'{{id: "service:probe", identities: ["key:probe"], speaks_for: ["{whom}"]}}'
+        for whom in ("human:*", "instance:*")
+    )
+
+    def known_by(world: str) -> str:
+        return world.replace('"key:gateway"', '"key:gateway", "key:thief"')
+
+    def on_loopback(world: str) -> str:
+        return put(world, "enforcement_points", f"{probe[:-1]}, loopback: true}}")
+
+    refused = [
+        applied(served, change, actor="human:security", dry_run=True)
+        for change in (lambda world: put(world, "enforcement_points", thief), known_by, on_loopback)
+    ]
+    crowned = applied(
+        served, lambda world: put(world, "enforcement_points", thief), actor="human:chief", dry_run=True
+    )  # fmt: skip
+    ordinary = applied(
+        served, lambda world: put(world, "enforcement_points", probe), actor="human:security", dry_run=True
+    )  # fmt: skip
+    key = served.client("gateway").post("/v1/keys", json={"name": "gateway", "actor": "human:security"})
+
+    for each in (*refused, key):
+        assert (each.status_code, each.json()["code"]) == (403, "no_authority"), each.text
+    assert refused[0].json()["detail"].endswith(f"who governs as a root: that {TAKES_A_ROOT}")
+    assert key.json()["detail"] == (
+        "`key:gateway` speaks for `human:chief`, who governs as a root: only a root makes keys of that name"
+    )
+    assert [crowned.status_code, ordinary.status_code] == [200, 200], (crowned.text, ordinary.text)
+
+
+@pytest.mark.feature("S15", "S31")
+def test_trust_that_is_lowered_counts_at_once(served: Served) -> None:
+    """It takes power away, so nobody is asked; who rests on a delegate that is not trusted any more writes no more.
+
+    What was given under the chain ends in the same revision, and what the delegate hands on is worth as little.
+    """
+    client = served.client("gateway")
+    question = {
+        "subject": {"type": "instance", "id": "seo-agent-7"}, "action": {"name": "UPDATE_CANONICAL"},
+        "resource": {"type": "wp:post", "id": "1025"},
+        "context": {"risk": "LOW", "environment": "production", "expected_version": "v1", "resource_version": "v1"},
+    }  # fmt: skip
+    lease = client.post("/v1/operations", json={**question, "purpose": "SEO_UPDATE", "ttl_seconds": 300})
+    handed = {
+        "delegation_id": "power-below", "delegator": "role:seo-agent", "delegate": "instance:publisher-agent-7",
+        "under": "del_882", "max_depth": 0, "actor": "instance:seo-agent-7",
+    }  # fmt: skip
+
+    lowered = client.patch("/v1/principals/role:seo-agent", json={"trust": 0, "actor": "human:security"})
+    denied = client.post("/access/v1/evaluation", json=question)
+    on = client.post("/v1/delegations", json=handed)
+    other = {**question, "subject": {"type": "instance", "id": "publisher-agent-7"}}
+    below = client.post("/access/v1/evaluation", json=other)
+    raised = client.patch("/v1/principals/role:seo-agent", json={"trust": 2, **CHIEF})
+
+    assert (lease.status_code, lowered.status_code, raised.status_code) == (201, 200, 200), lease.text
+    assert lowered.json()["ended"]["leases"] == [lease.json()["lease"]["lease_id"]]
+    assert on.status_code == 201, on.text
+    for each in (denied, below):
+        assert each.json()["decision"] is False
+        assert "trust_too_low" in [reason["code"] for reason in each.json()["context"]["reasons"]]

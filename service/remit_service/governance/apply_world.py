@@ -18,7 +18,8 @@ from remit_graph.world.plan import Plan, plan_world
 from remit_service.governance.becoming import Decided
 from remit_service.governance.consequences import concluded
 from remit_service.governance.law import Actor, permitted, refused_by_policy
-from remit_service.governance.power import powers_begun, roots_made
+from remit_service.governance.power import powers_begun
+from remit_service.governance.roots import unless_root, widened
 from remit_service.governance.trying import tried
 from remit_service.writer.command import Accepted, Refused, Submission, Verdict
 
@@ -164,10 +165,8 @@ def _decided(point: DecisionPoint, view: View, at: Instant, actor: Actor, plan: 
 
 def _misplaced_power(point: DecisionPoint, view: View, at: Instant, actor: Actor, plan: Plan) -> Refused | None:
     """Refuse power that a command would not give either: to who is not trusted for it, or a root's by who is none."""
-    made = sorted(roots_made(view, plan.changes))
-    if made and not actor.is_root(view, at):
-        message = f"`{made[0]}` would govern as a root: who does is changed by a root alone"
-        return Refused(code="no_authority", message=message, facts={"subject": made[0]})
+    if refused := unless_root(widened(view, plan.changes), view, at, actor):
+        return refused
     with tried(view, plan.changes, at) as after:
         powers = powers_begun(after, at, plan.changes)
     for power in powers:

@@ -1,7 +1,8 @@
 """API keys made and ended by command; the secret itself never comes here, nor into the ledger.
 
 Who holds a key named `<name>` is `key:<name>`: an enforcement point, or a principal. So MANAGE_KEYS hands out whatever
-such a caller may do, and where that is to govern as a root, only a root may hand it out, or take it away.
+such a caller may do, and where that is to govern as a root, only a root may hand it out, or take it away. The keys of
+an enforcement point that may speak for a root are made by a root too; whoever manages keys ends them, when one leaks.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from remit_graph.model.builtin import Governance
 from remit_graph.model.change import Change
 from remit_graph.model.instant import format_instant
 from remit_service.governance.law import Actor, permitted, refused_by_policy
+from remit_service.governance.roots import governs, spoken_for, unless_root
 from remit_service.writer.command import Accepted, Refused, Verdict
 
 if TYPE_CHECKING:
@@ -36,6 +38,8 @@ class NewKey:
         """Decide it."""
         name = str(self.record["name"])
         if refused := _refused(policy, view, at, actor, name):
+            return refused
+        if refused := unless_root(_speaks(view, name), view, at, actor):
             return refused
         result = {**shown(self.record), "identity": f"key:{name}", "bound_to": bound_to(view, name)}
         return Accepted(changes=(Change("api_key.put", dict(self.record)),), result=result)
@@ -81,7 +85,14 @@ def _refused(policy: Policy, view: View, at: Instant, actor: Actor, name: str) -
     if refused := refused_by_policy(permitted(policy, view, at, actor, Governance.MANAGE_KEYS)):
         return refused
     bound = view.identities.get(f"key:{name}")
-    if bound is not None and Actor(principal=bound).is_root(view, at) and not actor.is_root(view, at):
-        message = f"`key:{name}` governs as a root, by `{bound}`: only a root makes or ends keys of that name"
-        return Refused(code="no_authority", message=message, facts={"id": name})
-    return None
+    if bound is None or not governs(view, bound):
+        return None
+    message = f"`key:{name}` governs as a root, by `{bound}`: only a root makes or ends keys of that name"
+    return unless_root(message, view, at, actor)
+
+
+def _speaks(view: View, name: str) -> str | None:
+    """Return why a key of this name is made by a root alone, where an enforcement point would govern by it."""
+    point = view.points.get(view.point_identities.get(f"key:{name}", ""))
+    spoken = None if point is None else spoken_for(view, point)
+    return spoken and f"`key:{name}` speaks for `{spoken}`, who governs as a root: only a root makes keys of that name"

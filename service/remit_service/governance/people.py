@@ -9,6 +9,7 @@ from remit_graph.model.change import Change
 from remit_graph.model.principal import Principal, parse_principal
 from remit_service.governance.law import Actor, permitted, refused_by_policy
 from remit_service.governance.names import unknown_principal
+from remit_service.governance.roots import opens, unless_root
 from remit_service.governance.standing import set_disabled
 from remit_service.writer.command import Accepted, Refused, Verdict
 
@@ -51,7 +52,8 @@ def change(
         return Refused(code="malformed_request", message=message, facts={"pointer": "/disabled"})
     if taken := _taken(view, wanted):
         return taken
-    if refused := refused_by_policy(permitted(policy, view, at, actor, Governance.AMEND)):
+    decision = permitted(policy, view, at, actor, Governance.AMEND)
+    if refused := refused_by_policy(decision) or unless_root(opens(view, wanted), view, at, actor):
         return refused
     changes = () if wanted == known else (Change("principal.put", wanted.record()),)
     return Accepted(changes=changes, result={"principal": principal, **wanted.record()})

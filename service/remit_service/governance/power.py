@@ -1,15 +1,16 @@
 """The power to act for others: who has it, and what an edge would give of it (S15).
 
-A principal that may hand authority on, that speaks for a root or for somebody who may hand on, or that gets
-capabilities for others, widens whatever it is given. So it is marked, listed and granted with care: the edge that
-makes it one needs of its holder the trust that production asks of a delegate (S31), and the policy judges that.
+A principal that may hand authority on, that speaks for a root or for somebody who may hand on, that gets capabilities
+or keys for others, or that applies worlds, in which it may write edges in a root's name, widens whatever it is given.
+So it is marked, listed and granted with care: the edge that makes it one needs of its holder the trust that production
+asks of a delegate (S31), and the policy judges that.
 
     power_of(view, at, edge)   ->  {"edge", "holder", "trust", "rights": [{"classes", "scope"}]}  or None
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from remit_graph.model.builtin import Governance
 from remit_graph.model.change import canonical
@@ -27,6 +28,12 @@ if TYPE_CHECKING:
     from remit_graph.view.state import View
 
 Facts = dict[str, Any]
+_WIDENING: Final[Mapping[Governance, str]] = {
+    Governance.APPLY_WORLD: "applies_worlds",
+    Governance.MANAGE_KEYS: "makes_keys",
+    Governance.MINT_CAPABILITY: "mints",
+}
+"""Commands by which whoever may give them gets more than its own for somebody, and what documents call that."""
 
 
 def power_of(view: View, at: Instant, edge: Edge) -> Facts | None:
@@ -63,25 +70,12 @@ def powers_begun(view: View, at: Instant, changes: Sequence[Change]) -> list[Fac
     return list(found.values())
 
 
-def roots_made(view: View, changes: Sequence[Change]) -> set[str]:
-    """Return whom `changes` would make a root, or let act as one, on the graph before them.
-
-    What is written counts, not what holds at this instant: a window may begin later or be widened, and who is disabled
-    may be enabled, and nobody asks for a root's word then.
-    """
-    roots = set(view.realm.root)
-    wanted = next((set(each.body["root"]) for each in reversed(changes) if each.kind == "realm.set"), roots)
-    begun = (each.body for each in changes if each.kind == "edge.begin")
-    acting = {each["from"] for each in begun if each["edge"] == EdgeType.ACTS_AS and each["to"] in wanted}
-    return (wanted - roots) | acting
-
-
 def _given_by(view: View, at: Instant, edge: Edge) -> Iterator[Facts]:
     if edge.edge is EdgeType.MAY_DELEGATE:
         yield _right(view, edge)
     elif edge.edge is EdgeType.ACTS_AS:
         yield from _rights_of(view, at, edge.to)
-    elif _mints(edge):
+    elif any(_conveys(edge, action) for action in _WIDENING):
         yield _anything(view)
 
 
@@ -92,15 +86,16 @@ def _rights_of(view: View, at: Instant, principal: str) -> Iterator[Facts]:
         if view.is_root(voice):
             yield _anything(view)
         yield from (_right(view, each) for each in view.outgoing(EdgeType.MAY_DELEGATE, voice) if graph.live(each))
-        if any(_mints(each) and graph.live(each) for each in view.outgoing(EdgeType.MAY_WRITE, voice)):
+        written = [each for each in view.outgoing(EdgeType.MAY_WRITE, voice) if graph.live(each)]
+        if any(_conveys(each, action) for each in written for action in _WIDENING):
             yield _anything(view)
 
 
-def _mints(edge: Edge) -> bool:
-    """Whether an edge lets its holder get capabilities for others."""
+def _conveys(edge: Edge, action: Governance) -> bool:
+    """Whether an edge lets its holder give a command that widens what it has."""
     names = edge.scope.actions
-    minted = names is None or Governance.MINT_CAPABILITY.value in names
-    return edge.edge is EdgeType.MAY_WRITE and minted and contains(edge.to, GRAPH_KEY)
+    named = names is None or action.value in names
+    return edge.edge is EdgeType.MAY_WRITE and named and contains(edge.to, GRAPH_KEY)
 
 
 def _right(view: View, edge: Edge) -> Facts:
@@ -117,8 +112,8 @@ def acting_for_others(view: View, at: Instant) -> list[Facts]:
     """Return the principals that have such power, by name, with whom or what they reach.
 
     Each has `principal` and `trust`, and of these what is not empty: `may_delegate_to` (principals), `may_hand_on`
-    (delegations), `speaks_for` (patterns of an enforcement point), `governs` (roots it speaks for), `mints` (true), and
-    `through` (the powerful principals that it acts as).
+    (delegations), `speaks_for` (patterns of an enforcement point), `governs` (roots it speaks for), `mints`,
+    `makes_keys` and `applies_worlds` (true), and `through` (the powerful principals that it acts as).
     """
     found: dict[str, dict[str, set[str] | bool]] = {}
     for name in sorted(view.principals):
@@ -159,8 +154,9 @@ def power_held(view: View, at: Instant, principal: str) -> dict[str, set[str] | 
         "may_delegate_to": {each.to for each in rights},
         "may_hand_on": {each.edge_id for each in handed if each.max_depth != 0},
         "governs": roots,
-        "mints": any(_mints(each) for each in _live(graph, view.outgoing(EdgeType.MAY_WRITE, principal))),
     }
+    written = _live(graph, view.outgoing(EdgeType.MAY_WRITE, principal))
+    has |= {how: any(_conveys(each, action) for each in written) for action, how in _WIDENING.items()}
     return {how: what for how, what in has.items() if what}
 
 

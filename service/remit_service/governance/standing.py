@@ -10,6 +10,7 @@ from remit_graph.model.change import Change
 from remit_graph.view.grounds import ViewGrounds
 from remit_service.governance.law import Actor, permitted, refused_by_policy
 from remit_service.governance.names import unknown_principal
+from remit_service.governance.roots import opens, unless_root
 from remit_service.governance.trying import tried
 from remit_service.writer.command import Accepted, Refused, Verdict
 
@@ -70,12 +71,13 @@ def set_disabled(policy: Policy, view: View, at: Instant, actor: Actor, *, princ
     if disabled and _is_last_root(view, principal):
         message = f"`{principal}` is the last root that is not disabled; nobody could enable it again"
         return Refused(code="still_referenced", message=message, facts={"id": principal})
-    if refused := refused_by_policy(permitted(policy, view, at, actor, Governance.AMEND)):
+    changed = replace(known, disabled=disabled)
+    decision = permitted(policy, view, at, actor, Governance.AMEND)
+    if refused := refused_by_policy(decision) or unless_root(opens(view, changed), view, at, actor):
         return refused
     result = {"principal": principal, "disabled": disabled}
     if known.disabled == disabled:
         return Accepted(changes=(), result=result)
-    changed = replace(known, disabled=disabled)
     return Accepted(changes=(Change("principal.put", changed.record()),), result=result)
 
 
