@@ -33,8 +33,21 @@ SERVICES: dict[str, Any] = COMPOSE["services"]
 
 
 def test_the_standard_form_is_complete() -> None:
-    """Neo4j, two decision points with OPA beside each, and nginx."""
-    assert sorted(SERVICES) == ["balancer", "decision-1", "decision-2", "neo4j", "opa-1", "opa-2"]
+    """Neo4j, two decision points with OPA beside each in one network, and nginx."""
+    pairs = [f"{kind}-{number}" for kind in ("decision", "network", "opa") for number in (1, 2)]
+
+    assert sorted(SERVICES) == sorted(["balancer", "neo4j", *pairs])
+
+
+@pytest.mark.parametrize("number", [1, 2])
+def test_a_decision_point_that_crashes_does_not_lose_its_opa(number: int) -> None:
+    """Their network belongs to neither, and nginx finds it under the decision point's name."""
+    network, shared = SERVICES[f"network-{number}"], f"service:network-{number}"
+
+    assert {SERVICES[f"{kind}-{number}"]["network_mode"] for kind in ("decision", "opa")} == {shared}
+    assert network["networks"]["default"]["aliases"] == [f"decision-{number}"]
+    assert network["entrypoint"] == ["tail", "-f", "/dev/null"]
+    assert network["image"] == SERVICES["balancer"]["image"]
 
 
 @pytest.mark.parametrize("name", sorted(SERVICES))
