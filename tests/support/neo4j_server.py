@@ -16,7 +16,7 @@ from neo4j import GraphDatabase
 from neo4j.exceptions import DriverError, Neo4jError
 from typing_extensions import override
 
-from tests.support.process import Process, answers, free_port, wait_until
+from tests.support.process import NotReadyError, Process, answers, free_port, wait_until
 from tests.support.programs import java, neo4j_jars, neo4j_version
 
 if TYPE_CHECKING:
@@ -29,7 +29,14 @@ if TYPE_CHECKING:
 OPENED_TO_NEO4J: Final = ("java.nio", "java.io", "sun.nio.ch", "java.lang")
 # Unlike settings of the heap in `neo4j.conf`, which have no effect in this form of start, these count.
 MEMORY: Final = ("-Xms512m", "-Xmx512m", "-XX:+UseSerialGC")
+HOME_IN_CONTAINER: Final = "/var/lib/neo4j"
 START_SECONDS: Final = 180
+SETTINGS: Final = {
+    "server.memory.pagecache.size": "128m",
+    "dbms.usage_report.enabled": "false",
+    "db.lock.acquisition.timeout": "2s",
+}
+"""What both forms are started with."""
 
 REMOVED: Final = 2_000
 """Nodes that are removed at once: all that a long test left do not fit into the memory of one transaction."""
@@ -172,13 +179,10 @@ class FromJars(Neo4jServer):
                     f"server.bolt.advertised_address=127.0.0.1:{self.port}",
                     "server.http.enabled=false",
                     "server.https.enabled=false",
-                    "server.memory.pagecache.size=128m",
-                    "dbms.usage_report.enabled=false",
-                    "db.lock.acquisition.timeout=2s",
                 ]
             )
         )
-        self.configure(settings or {})
+        self.configure({**SETTINGS, **(settings or {})})
         self._set_password()
         opened = [f"--add-opens=java.base/{package}=ALL-UNNAMED" for package in OPENED_TO_NEO4J]
         entry = ["org.neo4j.server.CommunityEntryPoint", f"--home-dir={folder}", f"--config-dir={folder}/conf"]
@@ -238,23 +242,32 @@ class InContainer(Neo4jServer):
             .with_env("NEO4J_AUTH", f"{self.user}/{self.password}")
             .with_env("NEO4J_server_bolt_advertised__address", f"127.0.0.1:{self.port}")
             .with_env("NEO4J_server_memory_heap_max__size", "512m")
-            .with_env("NEO4J_db_lock_acquisition_timeout", "2s")
-            .with_bind_ports(7687, self.port)
         )
-        for name, value in (settings or {}).items():
+        # `with_bind_ports` takes no address, and would open the port to other machines.
+        ports: Any = self._container.ports
+        ports["7687"] = ("127.0.0.1", self.port)
+        for name, value in {**SETTINGS, **(settings or {})}.items():
             self._container.with_env(f"NEO4J_{name.replace('_', '__').replace('.', '_')}", value)
         if certificates is not None:
-            self._container.with_volume_mapping(str(certificates), "/var/lib/neo4j/certificates")
+            # Copied, not mounted: the image gives all that is in its home to the user of the server as it starts.
+            self._container.with_copy_into_container(certificates, HOME_IN_CONTAINER)
         self._created = False
 
     @override
     def start(self) -> None:
+        end = self.kill if self._created else self.stop
         if self._created:
             self._container.get_wrapped_container().start()
         else:
             self._container.start()
             self._created = True
-        wait_until(self._answers, within_seconds=START_SECONDS)
+        try:
+            wait_until(self._answers, within_seconds=START_SECONDS, gone=lambda: not self.running)
+        except NotReadyError as error:
+            last = self._container.get_wrapped_container().logs(tail=8).decode(errors="replace")
+            end()
+            message = f"`{self._container.image}` {error}: {' | '.join(last.splitlines())}"
+            raise NotReadyError(message) from None
 
     @override
     def kill(self) -> None:
@@ -284,8 +297,9 @@ class InContainer(Neo4jServer):
     @override
     def configure(self, settings: Mapping[str, str]) -> None:
         lines = "\n".join(f"{name}={value}" for name, value in settings.items())
-        command = ["sh", "-c", 'printf "\n%s\n" "$1" >> /var/lib/neo4j/conf/neo4j.conf', "sh", lines]
-        self._container.get_wrapped_container().exec_run(command)
+        command = ["sh", "-c", 'printf "\n%s\n" "$1" >> "$2"', "sh", lines, f"{HOME_IN_CONTAINER}/conf/neo4j.conf"]
+        code, said = self._container.get_wrapped_container().exec_run(command)
+        assert code == 0, said
 
     def _status(self) -> str:
         container = self._container.get_wrapped_container()
