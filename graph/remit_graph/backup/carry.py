@@ -8,6 +8,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Final
 
 from remit_graph.errors import ChainBroken
+from remit_graph.history import require_kept
 from remit_graph.stored import Stored, request_in
 
 if TYPE_CHECKING:
@@ -52,6 +53,8 @@ async def _stored(ledger: Ledger, rows: Sequence[Row]) -> Sequence[Stored]:
         for revision, some in groupby(rows, key=attrgetter("revision"))
     ]
     if len(answers) != len(asked):
+        # Whoever cut history meanwhile may have let answers go whose rows were read before.
+        require_kept(rows[0].revision - 1, (await ledger.base()).revision)
         raise ChainBroken(
             f"a request of the revisions from {rows[0].revision} to {rows[-1].revision} has no answer, or another's",
             advice="run `remit store check`: a repeat of it would act again",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING
 
+from remit_graph.errors import ChainBroken
 from remit_graph.head import State
 from remit_graph.history import require_image
 from remit_graph.neo4j import base, checkpoints, founding, read, remnants
@@ -48,7 +49,15 @@ class Keeping(ABC):
     async def base_checkpoint(self) -> Checkpoint | None:
         """Return the image of the state at the base; see the port."""
         begins = await self.base()
-        return None if begins.is_whole else await checkpoints.of_base(self._database, begins)
+        while not begins.is_whole:
+            try:
+                return await checkpoints.of_base(self._database, begins)
+            except ChainBroken:
+                # An image is read part by part, and goes where history is cut again meanwhile.
+                before, begins = begins, await self.base()
+                if begins == before:
+                    raise
+        return None
 
     async def remains(self) -> AsyncIterator[Remains]:
         """Stream what is left of removed revisions; see the port."""

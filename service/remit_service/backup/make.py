@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from remit_graph.backup.carry import remains_of, revisions_of
 from remit_graph.backup.form import End, Header, header_of
 from remit_graph.backup.write import BackupWriter
-from remit_graph.errors import ChainBroken
+from remit_graph.errors import ChainBroken, HistoryRemoved
 from remit_graph.model.change import verify_rows
 from remit_service.backup.state import loaded
 from remit_service.replica.loading import beginning_of
@@ -38,9 +38,24 @@ async def make_backup(ledger: Ledger, path: Path, tell: Tell) -> Made:
         LedgerError: the ledger cannot be read, is not sound, or (`HistoryRemoved`) was cut meanwhile: make it again.
         OSError: the file cannot be written.
     """
+    try:
+        return await _made(ledger, path, tell)
+    except HistoryRemoved as error:
+        raise HistoryRemoved(
+            "history was cut while the backup was made, so that there is none",
+            advice="make it again",
+            base=error.facts.get("base"),
+        ) from error
+
+
+async def _made(ledger: Ledger, path: Path, tell: Tell) -> Made:
     # (1) The state at some revision: the backup ends there, whatever is appended meanwhile.
     _, head, state = await loaded(ledger)
     base, image = await beginning_of(ledger)
+    while head.revision < base.anchored_at:
+        # It was cut meanwhile: without the row that anchors the image it begins with, a backup could not be put back.
+        _, head, state = await loaded(ledger)
+        base, image = await beginning_of(ledger)
     header = header_of(head, version("remit"), base)
     with await asyncio.to_thread(BackupWriter, path, header) as writer:
         # (2) Where history was cut: the state that it begins with, and what outlived the rows before.
