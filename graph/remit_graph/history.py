@@ -87,7 +87,10 @@ class Retention:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Weight:
-    """What a cut would take out of a ledger: rows and the bytes they take, without what the store adds to them."""
+    """What a cut would take out of the log: rows, and the bytes they take without what the store adds to them.
+
+    Neo4j keeps some of them beside the log, as what the graph is held against.
+    """
 
     rows: int
     size: int
@@ -95,7 +98,10 @@ class Weight:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Swept:
-    """What one sweep took out, and whether there is nothing left to take."""
+    """What one sweep took out: rows of the log, answers, and whether there is nothing left to take.
+
+    Both may be 0 where more is left: a store takes out what it holds beside them too.
+    """
 
     rows: int
     answers: int

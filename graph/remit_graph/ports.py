@@ -65,8 +65,8 @@ class Ledger(Protocol):
         """Take the turn where nobody has it, or line up for the next one; asking again keeps the place in the line.
 
         A turn is one append: whoever made it hands the turn on to the first that lined up, and lines up again behind
-        the others. A turn lapses `TURN` after the last sign of life, which is asking for it again; whoever let its own
-        lapse is behind those that wait too.
+        the others. A turn lapses after the last sign of life, which is asking for it again: `TURN` after it, or later
+        where appends take long. Whoever let its own lapse is behind those that wait too.
 
         Raises:
             LedgerUnavailable, ForeignStore.

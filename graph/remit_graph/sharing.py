@@ -17,7 +17,10 @@ FORGOTTEN_AFTER: Final = timedelta(hours=1)
 """A decision point that was not seen for so long is not kept: it was killed, and comes back under another name."""
 
 TURN: Final = timedelta(milliseconds=100)
-"""How long a turn lasts that is not used, by the store's clock: what a writer that died with it costs the others."""
+"""How long a turn lasts at least that is not used, by the store's clock: what a writer that died costs the others.
+
+In Neo4j, turns last longer where appends take long (`neo4j.turns`): whoever has one could not use it otherwise.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

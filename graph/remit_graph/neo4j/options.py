@@ -25,7 +25,8 @@ class Neo4jOptions:
             cannot keep the head locked.
         poll_fast: Pause between two looks at the head while something happens.
         poll_slow: The longest pause between two looks; the most that `watch` adds to the latency of other processes.
-        turn: How long a turn to append lasts that this process takes or hands on.
+        turn: How long a turn to append lasts at least that this process takes or hands on; longer where its own appends
+            take long.
         connections: Size of the pool.
     """
 
