@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 KEY_TYPE: Final = "key"
 """The AuthZEN type under which a full key is accepted."""
 
+KEYS_KEPT: Final = 10_000
+"""Names whose key is remembered: a request and its lease ask for the same one several times."""
+
 GRAPH_KEY: Final = "remit:graph"
 """The resource that governance commands act on."""
 
@@ -33,7 +36,7 @@ class Resolved:
 
 
 class Registry:
-    """Resolves names to canonical keys; rebuilt when a type or an alias changes.
+    """Resolves names to canonical keys, and remembers some of them; rebuilt when a type or an alias changes.
 
     Not safe to share while it is being rebuilt; the view replaces it as a whole.
     """
@@ -46,6 +49,7 @@ class Registry:
         """
         self.types = types
         self.aliases = aliases
+        self._resolved: dict[tuple[str, str], Resolved] = {}
         self._by_head: dict[str, list[ResourceType]] = {}
         for each in sorted(types.values(), key=lambda one: (-one.key.literals, one.name)):
             self._by_head.setdefault(str(each.key.parts[0]), []).append(each)
@@ -108,8 +112,20 @@ class Registry:
             ModelError: `malformed_resource_key`: a segment breaks a rule, the number of segments does not fit the
                 type's template, or the key belongs to another type.
         """
+        name = (type_name, identifier)
+        known = self._resolved.get(name)
+        if known is None and (known := self._resolve(type_name, identifier)) is not None:
+            # What is unknown is not kept: those who guess would push out what is asked for.
+            if len(self._resolved) >= KEYS_KEPT:
+                self._resolved.clear()
+            self._resolved[name] = known
+        return known
+
+    def _resolve(self, type_name: str, identifier: str) -> Resolved | None:
         if type_name == KEY_TYPE:
-            return self.resolve_key(identifier)
+            canonical = self.canonical(identifier)
+            stands_for = self.type_of(parse_key(canonical))
+            return None if stands_for is None else Resolved(canonical, stands_for)
         declared = self.types.get(type_name)
         if declared is None:
             return self._resolve_alias_type(type_name, identifier)
@@ -137,6 +153,4 @@ class Registry:
 
     def resolve_key(self, key: str) -> Resolved | None:
         """Return the canonical key and type of a full key, or None where nothing registered matches it."""
-        canonical = self.canonical(key)
-        declared = self.type_of(parse_key(canonical))
-        return None if declared is None else Resolved(canonical, declared)
+        return self.resolve(KEY_TYPE, key)

@@ -71,10 +71,10 @@ class Journal:
         """Take everything back, or put it back: flipping twice restores every table."""
         other: list[tuple[dict[Any, Any], Any, Any]] = []
         for table, key, value in reversed(self._undo or ()):
-            other.append((table, key, table.get(key, _MISSING)))
             if value is _MISSING:
-                table.pop(key, None)
+                other.append((table, key, table.pop(key, _MISSING)))
             else:
+                other.append((table, key, table.get(key, _MISSING)))
                 table[key] = value
         if self._undo is not None:
             self._undo = other

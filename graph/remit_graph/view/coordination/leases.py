@@ -144,11 +144,15 @@ def _shown_by(noun: str, body: Body) -> set[tuple[str, str]]:
     """Return the capabilities and approvals that a lease or a waiter showed when it was asked for."""
     if noun not in (NOUN, "waiter"):
         return set()
-    asked = body["claims"] if noun == "waiter" else (body,)
-    contexts = [(each.get("request") or {}).get("context") or {} for each in asked]
-    shown = [("capability", (each.get("capability") or {}).get("capability_id")) for each in contexts]
-    shown += [("approval", each.get("approval_id")) for each in contexts]
-    return {(kind, item) for kind, item in shown if isinstance(item, str)}
+    shown: set[tuple[str, str]] = set()
+    for each in body["claims"] if noun == "waiter" else (body,):
+        context = (each.get("request") or {}).get("context") or {}
+        capability, approval = (context.get("capability") or {}).get("capability_id"), context.get("approval_id")
+        if isinstance(capability, str):
+            shown.add(("capability", capability))
+        if isinstance(approval, str):
+            shown.add(("approval", approval))
+    return shown
 
 
 def entangle(tables: Coordination, principal: str, journal: Journal) -> None:
