@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from remit_service.coordination.behind import after, before, in_the_way, rivals, still_asks
+from remit_service.coordination.circles import in_circles
 from remit_service.coordination.queue import rank
 
 if TYPE_CHECKING:
@@ -43,9 +44,12 @@ def grant_closes_cycle(work: Work, newcomer: Record) -> str | None:
 def tied(work: Work) -> Iterator[Record]:
     """Iterate the waits that have come to lead back to their holders, because the order of a queue has moved.
 
-    The youngest comes first, and is to be ended before the next is asked for. The order of requests is total, so only
-    who holds or asks for something else besides can be in a cycle.
+    The youngest comes first, and is to be ended before the next is asked for; that closes no other. The order of
+    requests is total, so only who holds or asks for something else besides can be in a cycle.
     """
+    circles = in_circles(work) & work.view.coordination.entangled.keys()
+    if not circles:
+        return
     known: dict[str, set[str]] = {}
 
     def asked(waiter: Record) -> set[str]:
@@ -53,7 +57,7 @@ def tied(work: Work) -> Iterator[Record]:
             known[waiter["id"]] = blockers(work, waiter)
         return known[waiter["id"]]
 
-    for waiter in sorted(_asking(work, work.view.coordination.entangled), key=_age, reverse=True):
+    for waiter in sorted(_asking(work, circles), key=_age, reverse=True):
         if _way_to(work, {waiter["holder"]}, asked(waiter), asked) is not None:
             yield waiter
             known.clear()
