@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from remit_enforce.operations import Operations
 
 QUEUED: Final = 202
+GRANTED: Final = 200
 """The status of an answer that is a place in the queue."""
 
 
@@ -48,10 +49,8 @@ async def in_turn(operations: Operations, queued: Answer, seconds: float) -> Ans
 
 
 async def leave(operations: Operations, waiter_id: str) -> None:
-    """Leave the queue; what was granted in the meantime is given up."""
-    await operations.leave(waiter_id)
-    # Leaving is answered alike where the grant was made before it.
-    granted = await operations.poll(waiter_id, 0)
-    begun = read_as(Begun, granted) if isinstance(granted, Answer) and granted.status != QUEUED else None
+    """Leave the queue; what was granted in the meantime, which leaving is answered with, is given up."""
+    left = await operations.leave(waiter_id)
+    begun = read_as(Begun, left) if isinstance(left, Answer) and left.status == GRANTED else None
     if isinstance(begun, Begun):
         await operations.abort(begun.coordination_id, "its caller stopped waiting")

@@ -184,7 +184,7 @@ def test_a_waiter_is_granted_by_the_release(gateway: httpx.Client) -> None:
 
 def test_who_leaves_the_queue_is_gone(gateway: httpx.Client) -> None:
     """Leaving twice is as good as once; afterwards the wait is 409 or 410, and a wait nobody knows is 404."""
-    begun(gateway, 1028)
+    first = begun(gateway, 1028)
     waiter = gateway.post(OPERATIONS, json=asking(1028, agent=8, wait_seconds=30)).json()["waiter_id"]
 
     left = [gateway.delete(f"/v1/waiters/{waiter}").status_code for _ in range(2)]
@@ -192,6 +192,21 @@ def test_who_leaves_the_queue_is_gone(gateway: httpx.Client) -> None:
     assert left == [204, 204]
     assert gateway.get(f"/v1/waiters/{waiter}").status_code in (409, 410)
     assert gateway.get("/v1/waiters/wait_of_nobody").status_code == 404
+    gateway.post(f"{OPERATIONS}/{first['coordination_id']}/abort", json={"reason": "over"})
+
+
+def test_who_leaves_too_late_is_told_what_it_holds(gateway: httpx.Client) -> None:
+    """The grant came before it: it is answered as a poll would be, until it is given back."""
+    first = begun(gateway, 1028)
+    waiter = gateway.post(OPERATIONS, json=asking(1028, agent=8, wait_seconds=30)).json()["waiter_id"]
+    gateway.post(f"{OPERATIONS}/{first['coordination_id']}/abort", json={"reason": "over"})
+
+    left = gateway.delete(f"/v1/waiters/{waiter}")
+
+    held = gateway.get(f"/v1/waiters/{waiter}")
+    assert (left.status_code, left.json()["lease"]["state"]) == (200, "HELD")
+    assert left.json()["coordination_id"] == held.json()["coordination_id"]
+    assert gateway.post(f"{OPERATIONS}/{left.json()['coordination_id']}/abort", json={"reason": "over"}).is_success
 
 
 @pytest.mark.feature("S84", "S85")

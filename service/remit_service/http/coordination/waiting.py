@@ -28,6 +28,7 @@ TAGS: Final[Tags] = ["queues"]
 PATH: Final = "/v1/waiters/{waiter_id}"
 WAITED: Final[dict[int | str, dict[str, Any]]] = answers("Begun", problems=COMMAND) | answers("Waiting", 202)
 WAITED[200]["content"][EVENTS] = {"schema": {"type": "string"}}
+GRANTED_BEFORE: Final = answers("Begun")
 Key = Annotated[str, Path(pattern=r"^[^/#\s]{1,1024}$", description="A full key, such as `wp:post:1024`.")]
 After = Annotated[str | None, Query(min_length=1, max_length=64, description="Only those decided later, RFC 3339.")]
 Told = Annotated[str | None, Query(min_length=1, max_length=256, description="Only those after this notice.")]
@@ -66,13 +67,20 @@ def _add_waiters(router: APIRouter, desk: Desk) -> None:
         return answer(desk, caller, reply)
 
     @router.delete(
-        PATH, tags=TAGS, status_code=204, responses=answers(None, 204, problems=COMMAND), response_class=Response
-    )
+        PATH, tags=TAGS, status_code=204, responses=answers(None, 204, problems=COMMAND) | GRANTED_BEFORE,
+        response_class=Response,
+    )  # fmt: skip
     async def leave(request: Request, waiter_id: CommandId) -> Response:
-        """Stop waiting; a second time is as good as once."""
+        """Stop waiting; a second time is as good as once.
+
+        200 with what was granted before: it is held, and has to be used or given back.
+        """
         caller = await desk.service.caller(exchange_of(request))
         desk.record_seen_by(caller, desk.coordinator.waiting.find(waiter_id), "holder", "waiter")
-        return done(desk, caller, await desk.leases.leave(waiter_id, caller))
+        reply = await desk.leases.leave(waiter_id, caller)
+        if not reply.is_refused and reply.body["state"] == "GRANTED":
+            return answer(desk, caller, await desk.leases.wait(waiter_id, caller))
+        return done(desk, caller, reply)
 
 
 def _add_queues(router: APIRouter, desk: Desk) -> None:
