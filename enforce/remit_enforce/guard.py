@@ -61,7 +61,8 @@ class MemoryGuard:
 
     def __init__(self) -> None:
         """Begin with nothing seen."""
-        self._seen: dict[str, int] = {}
+        self._seen: dict[str, dict[str, int]] = {}
+        self._latest = 1
         self._lock = threading.Lock()
 
     @contextmanager
@@ -69,7 +70,10 @@ class MemoryGuard:
         """Let a write through, see `Guard.admit`."""
         shown = tokens_for(key, tokens)
         with self._lock:
-            self._seen.update(passing(key, shown, self._seen))
+            # By resource: what was seen of others is not walked through.
+            passed = dict(passing(key, shown, {**self._seen.get(key, {}), INCARNATION: self._latest}))
+            self._latest = passed.pop(INCARNATION)
+            self._seen.setdefault(key, {}).update(passed)
             yield
 
 
