@@ -32,6 +32,8 @@ MEMORY: Final = ("-Xms512m", "-Xmx512m", "-XX:+UseSerialGC")
 HOME_IN_CONTAINER: Final = "/var/lib/neo4j"
 START_SECONDS: Final = 180
 SETTINGS: Final = {
+    "server.http.enabled": "false",
+    "server.https.enabled": "false",
     "server.memory.pagecache.size": "128m",
     "dbms.usage_report.enabled": "false",
     "db.lock.acquisition.timeout": "2s",
@@ -177,8 +179,6 @@ class FromJars(Neo4jServer):
                     "server.default_listen_address=127.0.0.1",
                     f"server.bolt.listen_address=127.0.0.1:{self.port}",
                     f"server.bolt.advertised_address=127.0.0.1:{self.port}",
-                    "server.http.enabled=false",
-                    "server.https.enabled=false",
                 ]
             )
         )
