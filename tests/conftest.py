@@ -17,6 +17,9 @@ MARKER_OF_FIXTURE = {
     "start_gateway": "gateways",
 }
 
+# Their modules start a service for all of their tests, which on one worker is one and sees them in their order.
+WHOLE_MODULES = {"enforce", "http"}
+
 # In CI the examples are the same in every run, and a failing one is not made smaller, which can take minutes; elsewhere
 # they are new ones. A failure prints how to repeat it.
 unshrunk = [phase for phase in Phase if phase is not Phase.shrink]
@@ -30,7 +33,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """Mark tests by the servers they use, keep those of Neo4j on one worker, and leave endurance out.
 
     Neo4j Community has one database, so tests that use it follow each other; the fixture empties it between them.
-    What is left of chaos follows each other too: two of them at once would starve their processes.
+    What is left of chaos follows each other too: two of them at once would starve their processes. So do the tests of
+    a module that shares a service.
     """
     if "soak" not in config.option.markexpr:
         endurance = [item for item in items if item.get_closest_marker("soak")]
@@ -41,6 +45,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             if marker := MARKER_OF_FIXTURE.get(fixture):
                 item.add_marker(marker)
         lane = next((marker for marker in ("neo4j", "chaos") if item.get_closest_marker(marker)), None)
+        if lane is None and item.path.parent.name in WHOLE_MODULES:
+            lane = f"{item.path.parent.name}/{item.path.stem}"
         if lane is not None:
             item.add_marker(pytest.mark.xdist_group(lane))
 
