@@ -144,8 +144,8 @@ async def test_a_cut_further_on_that_comes_first_is_an_answer(store: Store, step
     await filled(ledger, 7)
     async with desk(ledger) as (replica, writer):
         plan = await plan_compaction(ledger, 30)
-        before_once(ledger, step, lambda: compacted(other, 50))
-        done = await compact(replica, writer.submit, plan, FOR_GOOD)
+        overtaken: Any = Compacting(replica, Overtaken(ledger, step, lambda: compacted(other, 50)))
+        done = await compact(overtaken, writer.submit, plan, FOR_GOOD)
 
     base = await ledger.base()
     assert (plan.base, done.base, base.revision) == (30, 50, 50)
@@ -154,16 +154,33 @@ async def test_a_cut_further_on_that_comes_first_is_an_answer(store: Store, step
     assert await ledger.check() == []
 
 
-def before_once(ledger: Any, step: str, come_first: Callable[[], Awaitable[Any]]) -> None:
-    """Let something come before the next call of a method of a ledger."""
-    method = getattr(ledger, step)
+class Overtaken:
+    """A ledger as a compaction sees it that is overtaken before one of its steps; its replica goes on undisturbed."""
 
-    async def after_it(*arguments: Any) -> Any:
-        setattr(ledger, step, method)
-        await come_first()
-        return await method(*arguments)
+    def __init__(self, ledger: Ledger, step: str, come_first: Callable[[], Awaitable[Any]]) -> None:
+        self._ledger, self._step, self._come_first = ledger, step, come_first
 
-    setattr(ledger, step, after_it)
+    def __getattr__(self, name: str) -> Any:
+        method = getattr(self._ledger, name)
+        if name != self._step:
+            return method
+
+        async def after_it(*arguments: Any) -> Any:
+            self._step = ""
+            await self._come_first()
+            return await method(*arguments)
+
+        return after_it
+
+
+class Compacting:
+    """A replica that compacts by way of another ledger object than it follows."""
+
+    def __init__(self, replica: Replica, ledger: Any) -> None:
+        self.ledger, self._replica = ledger, replica
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._replica, name)
 
 
 @pytest.mark.feature("S103")
